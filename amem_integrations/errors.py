@@ -1,0 +1,93 @@
+"""Every error the package raises on purpose, as one small tree.
+
+    AMemError
+    ├── InvalidInputError       a value the caller gave cannot be used
+    │   └── InvalidFilterError  a filter that means nothing to us
+    ├── NoteNotFoundError       no note has that id in that namespace
+    ├── StoreError              the place where notes are kept
+    │   ├── StoreClosedError      used after close(), or after a fork
+    │   ├── StoreLockedError      another process holds the directory
+    │   ├── StoreUnavailableError server down, slow or refusing us; may pass
+    │   ├── StoreMismatchError    written with another schema or embedder
+    │   ├── StoreCorruptError     the files are damaged
+    │   └── StoreWriteError       read-only or full
+    └── ModelError              whoever judges or embeds
+        ├── ModelUnavailableError no such model, no key, no hub, package missing
+        ├── EmbeddingError        an embedder returned something that is not a vector
+        └── AnalysisError         a judgement could not be had; says whether it may pass
+
+Each message says what was wrong, with what, and what to do about it.
+"""
+
+
+class AMemError(Exception):
+    """Base class of every error raised on purpose by this package."""
+
+
+class InvalidInputError(AMemError, ValueError):
+    """A value given by the caller cannot be used; nothing was stored or changed."""
+
+
+class InvalidFilterError(InvalidInputError):
+    """A filter with an unknown operator or an operand of the wrong type."""
+
+
+class NoteNotFoundError(AMemError, KeyError):
+    """No note with this id exists in the namespace."""
+
+    def __str__(self) -> str:
+        # KeyError would show the repr of the message, quotes and all.
+        return str(self.args[0]) if self.args else ""
+
+
+class StoreError(AMemError):
+    """The store could not do what was asked."""
+
+
+class StoreClosedError(StoreError):
+    """The store was closed, or belongs to the process this one was forked from."""
+
+
+class StoreLockedError(StoreError):
+    """Another process has this directory open."""
+
+
+class StoreUnavailableError(StoreError):
+    """The server cannot be reached, is too slow, too old, or refuses the credentials."""
+
+
+class StoreMismatchError(StoreError):
+    """The collection was written with another schema, embedder or dimension."""
+
+
+class StoreCorruptError(StoreError):
+    """The files of the store are damaged."""
+
+
+class StoreWriteError(StoreError):
+    """The store cannot be written: read-only, or no space left."""
+
+
+class ModelError(AMemError):
+    """A model could not do what was asked."""
+
+
+class ModelUnavailableError(ModelError):
+    """The model does not exist, cannot be fetched, or its package is not installed."""
+
+
+class EmbeddingError(ModelError):
+    """An embedder returned the wrong number of vectors, a wrong size, or NaN."""
+
+
+class AnalysisError(ModelError):
+    """A judgement could not be had from the model.
+
+    `reason` is a short stable word for counting ("refusal", "timeout", "unparsable", …);
+    `retryable` tells whether the same request may succeed later.
+    """
+
+    def __init__(self, message: str, *, reason: str, retryable: bool) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.retryable = retryable

@@ -1,0 +1,115 @@
+"""What an analyst is asked, and what it proposes.
+
+A judgement is a proposal: `formation` decides what of it is applied. Nothing here knows
+about models or stores.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from amem_integrations.note import Note
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """What a note is about: 3–5 keywords, most salient first, 2+ tags, one sentence (paper Ps1)."""
+
+    keywords: tuple[str, ...]
+    tags: tuple[str, ...]
+    context: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An older note that the subject may be linked to.
+
+    similarity: cosine between the two notes' embeddings, in [-1, 1].
+    rank: place among the subject's nearest notes, 0 the nearest.
+    reverse_rank: place of the subject among the candidate's nearest, None when not nearby.
+    """
+
+    note: Note
+    similarity: float
+    rank: int
+    reverse_rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The note being judged, with the notes that put it in perspective.
+
+    background: recent notes of the same namespace, newest first; for term statistics and
+        conversation order. The subject itself is not among them.
+    """
+
+    note: Note
+    candidates: tuple[Candidate, ...] = ()
+    background: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LinkProposal:
+    """Link the subject to the candidate `to`, and why (paper Ps2)."""
+
+    to: str
+    reason: str
+    kind: str = "related"
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """How the candidate `note_id` should be understood from now on (paper Ps3).
+
+    A field that is None is kept as it is.
+    """
+
+    note_id: str
+    keywords: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    context: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Everything proposed for one subject."""
+
+    understanding: Understanding
+    links: tuple[LinkProposal, ...] = ()
+    evolutions: tuple[Evolution, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message: role is "system", "user" or "assistant"."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A question to a chat model whose answer must fit a JSON schema.
+
+    step: "construct", "link", "evolve" or "fuse"; for counting and tracing.
+    """
+
+    step: str
+    messages: Sequence[Message]
+    schema: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """What came back. `data` is the parsed JSON object, or None when there was none.
+
+    tokens_in and tokens_out are as the model reported them; None when it did not.
+    """
+
+    text: str
+    data: dict[str, object] | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    seconds: float = 0.0
+    notes: tuple[str, ...] = field(default=())

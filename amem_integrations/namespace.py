@@ -1,0 +1,67 @@
+"""Namespaces: who a memory belongs to.
+
+A namespace is a tuple of labels. Its encoded form is the tenant key under which the store
+keeps it; the encodings of its prefixes serve listings only. Labels are data: no character
+in them has a meaning, so one namespace can never be made to look like another.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from amem_integrations.errors import InvalidInputError
+
+Namespace: TypeAlias = tuple[str, ...]
+
+DEFAULT: Namespace = ("default",)
+MAX_LABELS = 32
+MAX_ENCODED_BYTES = 4096
+
+
+def as_namespace(value: str | Sequence[str]) -> Namespace:
+    """Return `value` as a tuple of labels; a lone string is one label.
+
+    Raises InvalidInputError for no labels, an empty label, a label that is not a string or
+    holds NUL or a lone surrogate, or a namespace too long to be a key (4096 bytes encoded).
+    """
+    labels = (value,) if isinstance(value, str) else tuple(value)
+    if not labels:
+        raise InvalidInputError('A namespace needs at least one label, such as "calvin".')
+    if len(labels) > MAX_LABELS:
+        raise InvalidInputError(f"A namespace has at most {MAX_LABELS} labels; got {len(labels)}.")
+    for label in labels:
+        _check_label(label)
+    if len(encode(labels).encode()) > MAX_ENCODED_BYTES:
+        raise InvalidInputError(
+            f"Namespace too long: its labels take more than {MAX_ENCODED_BYTES} bytes."
+        )
+    return labels
+
+
+def _check_label(label: object) -> None:
+    if not isinstance(label, str):
+        raise InvalidInputError(
+            f"Namespace labels are strings; got {type(label).__name__}. Use str(user_id)."
+        )
+    if not label.strip():
+        raise InvalidInputError("A namespace label is empty or blank.")
+    if "\x00" in label:
+        raise InvalidInputError(f"A namespace label holds a NUL character: {label!r}.")
+    try:
+        label.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"A namespace label is not valid Unicode: {label!r}.") from error
+
+
+def encode(namespace: Namespace) -> str:
+    """The tenant key: the labels as a JSON array, which no label can imitate."""
+    return json.dumps(namespace, ensure_ascii=False, separators=(",", ":"))
+
+
+def decode(encoded: str) -> Namespace:
+    return tuple(json.loads(encoded))
+
+
+def prefixes(namespace: Namespace) -> list[str]:
+    """The encodings of every prefix, shortest first, the whole namespace last."""
+    return [encode(namespace[:end]) for end in range(1, len(namespace) + 1)]

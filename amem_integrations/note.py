@@ -1,0 +1,291 @@
+"""Note, Link, Revision, Hit: the immutable values that everything passes around.
+
+What a value may hold is checked here, once, when it is made; nobody downstream checks again.
+Nothing in this module reads or writes anything.
+"""
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from amem_integrations import jsonvalue
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.namespace import Namespace, as_namespace, encode
+
+MAX_CONTENT_BYTES = 16 * 1024 * 1024
+MAX_KEYWORDS = 32
+MAX_TAGS = 32
+MAX_TERM_CHARS = 200
+MAX_CONTEXT_CHARS = 4000
+
+_ID_ROOT = uuid.UUID("6f0e9a3e-5d0c-5b7e-9d55-0a6d656d6e6f")
+
+
+class Status(StrEnum):
+    """Where a note stands between being accepted and being understood."""
+
+    RAW = "raw"
+    FORMED = "formed"
+    PARKED = "parked"
+    QUARANTINED = "quarantined"
+    ARCHIVED = "archived"
+
+
+TRANSITIONS: Mapping[Status, frozenset[Status]] = {
+    Status.RAW: frozenset({Status.RAW, Status.FORMED, Status.PARKED, Status.QUARANTINED}),
+    Status.FORMED: frozenset({Status.RAW, Status.FORMED, Status.QUARANTINED, Status.ARCHIVED}),
+    Status.PARKED: frozenset({Status.RAW, Status.QUARANTINED, Status.ARCHIVED}),
+    Status.QUARANTINED: frozenset({Status.RAW, Status.FORMED, Status.ARCHIVED}),
+    Status.ARCHIVED: frozenset({Status.RAW, Status.FORMED}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A directed connection that the note `source` made to the note `to`.
+
+    kind: "related", "same-matter", "cause", "sequence", …; weight in (0, 1].
+    """
+
+    source: str
+    to: str
+    reason: str
+    created_at: datetime
+    kind: str = "related"
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.source == self.to:
+            raise InvalidInputError(f"Note {self.to} cannot be linked to itself.")
+        if not 0.0 < self.weight <= 1.0:
+            raise InvalidInputError(f"A link's weight lies in (0, 1]; got {self.weight}.")
+
+    def other(self, note_id: str) -> str:
+        """The id at the far end, seen from `note_id`."""
+        return self.to if note_id == self.source else self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One field of a note, before and after a revision (JSON-native values)."""
+
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One recorded change of a note.
+
+    version: the version of the note that this revision produced.
+    kind: "formed", "evolved", "updated", "retracted" or "reverted".
+    cause: id of the note that brought it about; the note's own id when it was formed or
+        when its caller updated it.
+    sources: ids of the other notes whose text the judgement read. Forgetting one of them
+        takes this revision back.
+    """
+
+    version: int
+    kind: str
+    cause: str
+    at: datetime
+    analyst: str
+    changes: Mapping[str, Change] = field(default_factory=dict[str, Change])
+    sources: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One memory: the text as given, and what was understood of it (paper §3.1).
+
+    `links` holds both directions once a note was read through the memory: those it made
+    (`link.source == note.id`) and those others made to it. `metadata` and `value` are the
+    caller's and come back exactly as JSON has them (a tuple comes back as a list).
+    All times are aware UTC; a naive one is taken as UTC.
+    """
+
+    id: str
+    namespace: Namespace
+    key: str
+    content: str
+    created_at: datetime
+    updated_at: datetime
+    keywords: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    context: str = ""
+    links: tuple[Link, ...] = ()
+    speaker: str | None = None
+    session: str | None = None
+    sequence: int | None = None
+    occurred_at: datetime | None = None
+    metadata_json: str = "{}"
+    value_json: str | None = None
+    status: Status = Status.RAW
+    attempts: int = 0
+    last_error: str | None = None
+    revision: Revision | None = None
+    confidence: float = 1.0
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        check_content(self.content)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The caller's metadata: a fresh copy each time."""
+        return jsonvalue.loads(self.metadata_json)
+
+    @property
+    def value(self) -> Any:
+        """What a key-value `put` stored, or None: a fresh copy each time."""
+        return None if self.value_json is None else jsonvalue.loads(self.value_json)
+
+    @property
+    def outgoing(self) -> tuple[Link, ...]:
+        """The links this note made itself."""
+        return tuple(link for link in self.links if link.source == self.id)
+
+    @property
+    def incoming(self) -> tuple[Link, ...]:
+        """The links other notes made to this one."""
+        return tuple(link for link in self.links if link.source != self.id)
+
+    def evolve(self, **changes: Any) -> "Note":
+        """A copy with some fields replaced; refuses a status that TRANSITIONS does not allow."""
+        status = changes.get("status", self.status)
+        if status not in TRANSITIONS[self.status] and status != self.status:
+            raise InvalidInputError(f"A {self.status} note cannot become {status} ({self.id}).")
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A note found by a search, with its score and why it was found.
+
+    score: fused relevance, higher is better, comparable within one search only.
+    why: contribution by signal ("dense", "sparse", "link", …), which sum to the score.
+    via: the link that led here, when the note was reached by following one.
+    """
+
+    note: Note
+    score: float
+    why: Mapping[str, float]
+    via: Link | None = None
+
+    def __str__(self) -> str:
+        signals = ", ".join(f"{name} {value:.2f}" for name, value in self.why.items())
+        return f"{self.score:.3f}  {self.note.content}  [{signals}]"
+
+
+def note_id(namespace: Namespace, key: str) -> str:
+    """The id of the note kept under `key`: UUIDv5 of (namespace, key)."""
+    return str(uuid.uuid5(_ID_ROOT, encode((*namespace, key))))
+
+
+def make_note(
+    content: str,
+    *,
+    namespace: str | Iterable[str],
+    now: datetime,
+    key: str | None = None,
+    speaker: str | None = None,
+    session: str | None = None,
+    sequence: int | None = None,
+    occurred_at: datetime | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    value: Any = None,
+    repetition: int = 0,
+) -> Note:
+    """A raw note from what a caller gives, checked.
+
+    Without a `key`, one is derived from content, speaker, session, sequence and
+    occurred_at, so that a retried write is the same note. `repetition` tells apart equal
+    items of one batch. Raises InvalidInputError.
+    """
+    labels = as_namespace(namespace if isinstance(namespace, str) else tuple(namespace))
+    check_content(content)
+    for name, text in (("key", key), ("speaker", speaker), ("session", session)):
+        if text is not None:
+            _check_text(name, text)
+    if sequence is not None and not -(2**63) <= sequence < 2**63:
+        raise InvalidInputError(f"sequence must fit 64 bits; got {sequence}.")
+    occurred = None if occurred_at is None else as_utc(occurred_at)
+    if key is None:
+        key = _derived_key(content, speaker, session, sequence, occurred, repetition)
+    return Note(
+        id=note_id(labels, key),
+        namespace=labels,
+        key=key,
+        content=content,
+        created_at=now,
+        updated_at=now,
+        speaker=speaker,
+        session=session,
+        sequence=sequence,
+        occurred_at=occurred,
+        metadata_json=jsonvalue.dumps("metadata", dict(metadata) if metadata else {}),
+        value_json=None if value is None else jsonvalue.dumps("value", value),
+    )
+
+
+def _derived_key(*parts: object) -> str:
+    text = jsonvalue.dumps("key", [None if part is None else str(part) for part in parts])
+    return "auto:" + uuid.uuid5(_ID_ROOT, text).hex
+
+
+def check_content(content: object) -> None:
+    """Raise InvalidInputError unless `content` is text that can be stored as given."""
+    _check_text("content", content, limit=MAX_CONTENT_BYTES)
+
+
+def _check_text(name: str, text: object, limit: int = 4096) -> None:
+    if not isinstance(text, str):
+        raise InvalidInputError(f"{name} must be text; got {type(text).__name__}.")
+    if not text.strip():
+        raise InvalidInputError(f"{name} is empty or blank; there is nothing to remember.")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            f"{name} holds a lone surrogate at position {error.start}, which is not valid "
+            "Unicode. Clean it, for example with text.encode('utf-8', 'replace').decode()."
+        ) from error
+    if size > limit:
+        raise InvalidInputError(f"{name} has {size} bytes; at most {limit} can be stored.")
+
+
+def as_utc(moment: datetime) -> datetime:
+    """`moment` as aware UTC; a naive datetime is taken as UTC."""
+    if not isinstance(moment, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"Expected a datetime; got {type(moment).__name__}.")
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidInputError(f"{moment} has no equivalent in UTC.") from error
+
+
+def clean_terms(terms: Iterable[object], limit: int) -> tuple[str, ...]:
+    """Keywords or tags as they may be stored: stripped, non-empty, unique, bounded.
+
+    Order is kept and case is not folded; a repetition that differs only in case is dropped.
+    """
+    kept: dict[str, str] = {}
+    for term in terms:
+        if not isinstance(term, str):
+            continue
+        text = clean_text(term, MAX_TERM_CHARS)
+        if text:
+            kept.setdefault(text.casefold(), text)
+        if len(kept) == limit:
+            break
+    return tuple(kept.values())
+
+
+def clean_text(text: str, limit: int) -> str:
+    """`text` on one line, without what cannot be stored, cut to `limit` characters."""
+    safe = text.encode("utf-8", "ignore").decode().replace("\x00", "")
+    return " ".join(safe.split())[:limit].strip()

@@ -1,0 +1,337 @@
+"""What an operation may ask of the world, and the two forms in which the world answers.
+
+An operation is one `async def op(io, …)`. It never touches a network, a file or a clock
+itself: it awaits `io`. With an `AsyncIO` those awaits are real. With a `SyncIO` nothing ever
+suspends, so `run` drives the very same coroutine to its end with a single `send(None)`.
+An operation must not suspend on anything but `io`, and asks for parallel work with
+`io.gather`.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol, TypeVar
+
+from amem_integrations.conditions import Condition
+from amem_integrations.judgement import (
+    ChatReply,
+    ChatRequest,
+    Evolution,
+    Judgement,
+    LinkProposal,
+    Subject,
+    Understanding,
+)
+
+T = TypeVar("T")
+Vector = list[float]
+
+
+# -- who keeps: engines ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SparseVector:
+    """Term weights: strictly increasing is not required, but indices are unique."""
+
+    indices: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What an engine stores under an id: a payload, passages' vectors, term weights."""
+
+    id: str
+    payload: dict[str, Any]
+    dense: Sequence[Vector] = ()
+    sparse: SparseVector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One nearest-neighbour list: `vector` dense or sparse, within `where`.
+
+    corpus: the points over which IDF is taken for a sparse query.
+    fields: payload fields that come back with each match (none by default).
+    """
+
+    vector: Vector | SparseVector
+    where: Condition
+    limit: int
+    corpus: Condition | None = None
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    id: str
+    score: float
+    payload: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class Engine(Protocol):
+    """The few things asked of Qdrant, the same for every way of running it.
+
+    Every method raises StoreError or one of its kinds, never the engine's own exceptions.
+    """
+
+    async def get(self, ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
+        """The points that exist among `ids`, in the order of `ids`."""
+        ...
+
+    async def query(self, queries: Sequence[Query]) -> list[list[Scored]]:
+        """One list per query, best first, in one round trip."""
+        ...
+
+    async def scroll(
+        self,
+        where: Condition,
+        *,
+        limit: int,
+        order_by: str | None = None,
+        descending: bool = False,
+        start_from: int | None = None,
+        after: str | None = None,
+        fields: tuple[str, ...] | None = None,
+    ) -> list[Point]:
+        """Points by id, those past the id `after`; or by the unique integer field `order_by`.
+
+        `start_from` is inclusive. `fields` selects payload fields; None means all.
+        """
+        ...
+
+    async def count(self, where: Condition) -> int: ...
+
+    async def facet(self, key: str, where: Condition, *, limit: int) -> dict[str, int]:
+        """How many points hold each value of the keyword field `key`."""
+        ...
+
+    async def insert(self, points: Sequence[Point]) -> frozenset[str]:
+        """Add the points whose id is free; return the ids that were already taken."""
+        ...
+
+    async def commit(
+        self,
+        points: Sequence[Point],
+        *,
+        expect: Mapping[str, int],
+        present: Collection[str] = (),
+    ) -> frozenset[str]:
+        """Replace points in one operation if each is still at the version it was read at.
+
+        `expect` gives the version of each point; `present` names further points that must
+        exist. Returns the ids that failed; where the engine can, nothing was written then.
+        A server may have written the other points: the caller redoes what was left out.
+        """
+        ...
+
+    async def patch(self, id: str, payload: Mapping[str, Any]) -> None:
+        """Set payload fields without raising the version; nothing if the point is gone."""
+        ...
+
+    async def delete(self, where: Condition) -> None: ...
+
+    async def flush(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+# -- who judges and who embeds --------------------------------------------------------------
+
+
+class Embedder(Protocol):
+    """Text to dense vectors. LangChain's `Embeddings` have these four methods already."""
+
+    def embed_documents(self, texts: list[str]) -> list[Vector]: ...
+
+    def embed_query(self, text: str) -> Vector: ...
+
+    async def aembed_documents(self, texts: list[str]) -> list[Vector]: ...
+
+    async def aembed_query(self, text: str) -> Vector: ...
+
+
+class SparseEncoder(Protocol):
+    """Text to term weights: BM25 term frequencies, IDF is the engine's. Pure and quick."""
+
+    name: str
+
+    def document(self, text: str) -> SparseVector: ...
+
+    def query(self, text: str) -> SparseVector: ...
+
+
+class ChatModel(Protocol):
+    """A chat model that answers within a JSON schema.
+
+    Raises AnalysisError, with whether a retry can help.
+    """
+
+    name: str
+
+    def complete(self, request: ChatRequest) -> ChatReply: ...
+
+    async def acomplete(self, request: ChatRequest) -> ChatReply: ...
+
+
+class Analyst(Protocol):
+    """Makes the judgements of A-Mem (paper §3.1–3.3).
+
+    reads_candidates: whether text of the candidates can end up in what it writes about the
+        subject; then forgetting one of them takes that judgement back.
+    needs_reverse_ranks: whether `Candidate.reverse_rank` must be worked out.
+    """
+
+    name: str
+    reads_candidates: bool
+    needs_reverse_ranks: bool
+
+    async def construct(self, io: "IO", subject: Subject) -> Understanding: ...
+
+    async def link(self, io: "IO", subject: Subject) -> list[LinkProposal]: ...
+
+    async def evolve(
+        self, io: "IO", subject: Subject, links: Sequence[LinkProposal]
+    ) -> list[Evolution]: ...
+
+    async def fuse(self, io: "IO", subject: Subject) -> Judgement:
+        """All three at once; for a chat model, in one call."""
+        ...
+
+
+# -- io --------------------------------------------------------------------------------------
+
+
+class IO(Protocol):
+    """Everything an operation may await."""
+
+    @property
+    def engine(self) -> Engine: ...
+
+    @property
+    def sparse(self) -> SparseEncoder: ...
+
+    def now(self) -> datetime: ...
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]: ...
+
+    async def embed_query(self, text: str) -> Vector: ...
+
+    async def chat(self, request: ChatRequest) -> ChatReply: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    async def gather(self, *operations: Coroutine[Any, Any, T]) -> list[T]:
+        """Run the operations side by side where that is possible; results in order.
+
+        The first error is raised as it is and the other operations are given up.
+        """
+        ...
+
+
+class Clock:
+    """UTC now, to the microsecond, never the same instant twice in one process.
+
+    Stored times order listings and paging, so ties are kept from arising.
+    """
+
+    def __init__(self, source: Callable[[], datetime] | None = None) -> None:
+        self._source = source or (lambda: datetime.now(UTC))
+        self._last = datetime.min.replace(tzinfo=UTC)
+        self._lock = threading.Lock()
+
+    def __call__(self) -> datetime:
+        with self._lock:
+            self._last = max(self._source(), self._last + timedelta(microseconds=1))
+            return self._last
+
+
+@dataclass(frozen=True)
+class SyncIO:
+    """Answers at once, in the calling thread. Works inside a running event loop too."""
+
+    engine: Engine
+    sparse: SparseEncoder
+    embedder: Embedder
+    chat_model: ChatModel | None = None
+    now: Callable[[], datetime] = field(default_factory=Clock)
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return self.embedder.embed_documents(list(texts))
+
+    async def embed_query(self, text: str) -> Vector:
+        return self.embedder.embed_query(text)
+
+    async def chat(self, request: ChatRequest) -> ChatReply:
+        return _require(self.chat_model).complete(request)
+
+    async def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)  # noqa: ASYNC251 - the synchronous form waits in its own thread
+
+    async def gather(self, *operations: Coroutine[Any, Any, T]) -> list[T]:
+        results: list[T] = []
+        waiting = list(operations)
+        try:
+            while waiting:
+                results.append(run(waiting.pop(0)))
+        finally:
+            for operation in waiting:
+                operation.close()
+        return results
+
+
+@dataclass(frozen=True)
+class AsyncIO:
+    """Awaits for real, on whichever loop is running."""
+
+    engine: Engine
+    sparse: SparseEncoder
+    embedder: Embedder
+    chat_model: ChatModel | None = None
+    now: Callable[[], datetime] = field(default_factory=Clock)
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return await self.embedder.aembed_documents(list(texts))
+
+    async def embed_query(self, text: str) -> Vector:
+        return await self.embedder.aembed_query(text)
+
+    async def chat(self, request: ChatRequest) -> ChatReply:
+        return await _require(self.chat_model).acomplete(request)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def gather(self, *operations: Coroutine[Any, Any, T]) -> list[T]:
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(operation) for operation in operations]
+        except BaseExceptionGroup as group_error:
+            # The sync form raises the first error as it is; so does this one.
+            raise group_error.exceptions[0] from None
+        return [task.result() for task in tasks]
+
+
+def _require(model: ChatModel | None) -> ChatModel:
+    if model is None:
+        raise RuntimeError("This operation asks a chat model, and none was given.")
+    return model
+
+
+def run(operation: Coroutine[Any, Any, T]) -> T:
+    """Drive an operation whose io never suspends, and return its result.
+
+    Raises whatever the operation raises, and RuntimeError if it suspends after all.
+    """
+    try:
+        operation.send(None)
+    except StopIteration as stop:
+        return stop.value
+    operation.close()
+    raise RuntimeError(
+        "The operation suspended on something other than io; its synchronous form cannot wait."
+    )

@@ -1,0 +1,207 @@
+"""Notes as points: which payload field holds what, which fields are indexed, and back again.
+
+Three kinds of points share a collection. A *note* alone carries `ns`, so whatever is scoped
+to a namespace sees notes only. A *revision* is an older revision of a note, kept apart so
+that a note stays small. The *meta* point says what the collection was written with.
+"""
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from amem_integrations.conditions import Condition, both, match
+from amem_integrations.namespace import Namespace, decode, encode, prefixes
+from amem_integrations.note import Change, Link, Note, Revision, Status
+from amem_integrations.ports import Point, SparseVector, Vector
+from amem_integrations.store import facts
+
+SCHEMA_VERSION = 1
+META_ID = str(uuid.UUID("00000000-0000-5000-8000-616d656d0001"))
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Index(StrEnum):
+    """How a field is indexed."""
+
+    TENANT = "tenant"
+    KEYWORD = "keyword"
+    INTEGER = "integer"
+
+
+INDEXES: Mapping[str, Index] = {
+    "ns": Index.TENANT,
+    "kind": Index.KEYWORD,
+    "prefixes": Index.KEYWORD,
+    "status": Index.KEYWORD,
+    "keywords": Index.KEYWORD,
+    "tags": Index.KEYWORD,
+    "speaker": Index.KEYWORD,
+    "session": Index.KEYWORD,
+    "facts": Index.KEYWORD,
+    "link_ids": Index.KEYWORD,
+    "influences": Index.KEYWORD,
+    "of": Index.KEYWORD,
+    "sequence": Index.INTEGER,
+    "occurred_at": Index.INTEGER,
+    "created_at": Index.INTEGER,
+    "updated_at": Index.INTEGER,
+    "version": Index.INTEGER,
+}
+
+
+def within(namespace: Namespace, *parts: Condition) -> Condition:
+    """The notes of exactly this namespace that also meet `parts`."""
+    return both(match("ns", encode(namespace)), *parts)
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970-01-01 UTC."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment(value: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None) -> Point:
+    """The point that stores `note`: one dense vector a passage, and its BM25 terms."""
+    payload: dict[str, Any] = {
+        "kind": "note",
+        "ns": encode(note.namespace),
+        "prefixes": prefixes(note.namespace),
+        "key": note.key,
+        "content": note.content,
+        "keywords": list(note.keywords),
+        "tags": list(note.tags),
+        "context": note.context,
+        "links": [_link_payload(link) for link in note.outgoing],
+        "link_ids": [link.to for link in note.outgoing],
+        "created_at": micros(note.created_at),
+        "updated_at": micros(note.updated_at),
+        "metadata": note.metadata_json,
+        "facts": facts.equalities(note),
+        "numbers": facts.numbers(note),
+        "status": str(note.status),
+        "attempts": note.attempts,
+        "confidence": note.confidence,
+        "version": note.version,
+    }
+    optional = {
+        "speaker": note.speaker,
+        "session": note.session,
+        "sequence": note.sequence,
+        "occurred_at": None if note.occurred_at is None else micros(note.occurred_at),
+        "value": note.value_json,
+        "last_error": note.last_error,
+    }
+    payload.update({name: value for name, value in optional.items() if value is not None})
+    if note.revision is not None:
+        payload["revision"] = revision_json(note.revision)
+        payload["influences"] = influences(note.id, note.revision)
+    return Point(note.id, payload, dense, sparse)
+
+
+def note_from(point: Point) -> Note:
+    """The note in a point, with the links it made itself."""
+    payload = point.payload
+    occurred_at = payload.get("occurred_at")
+    revision = payload.get("revision")
+    return Note(
+        id=point.id,
+        namespace=decode(payload["ns"]),
+        key=payload["key"],
+        content=payload["content"],
+        keywords=tuple(payload["keywords"]),
+        tags=tuple(payload["tags"]),
+        context=payload["context"],
+        links=tuple(_link_from(point.id, link) for link in payload["links"]),
+        speaker=payload.get("speaker"),
+        session=payload.get("session"),
+        sequence=payload.get("sequence"),
+        occurred_at=None if occurred_at is None else moment(occurred_at),
+        created_at=moment(payload["created_at"]),
+        updated_at=moment(payload["updated_at"]),
+        metadata_json=payload["metadata"],
+        value_json=payload.get("value"),
+        status=Status(payload["status"]),
+        attempts=payload["attempts"],
+        last_error=payload.get("last_error"),
+        revision=None if revision is None else revision_from(revision),
+        confidence=payload["confidence"],
+        version=payload["version"],
+    )
+
+
+def revision_point(note: Note, revision: Revision) -> Point:
+    """The point that keeps an older revision of `note`; the same each time it is made."""
+    return Point(
+        str(uuid.uuid5(uuid.UUID(note.id), f"revision {revision.version}")),
+        {
+            "kind": "revision",
+            "of": note.id,
+            "version": revision.version,
+            "influences": influences(note.id, revision),
+            "revision": revision_json(revision),
+        },
+    )
+
+
+def influences(note_id: str, revision: Revision) -> list[str]:
+    """The other notes that had a part in a revision."""
+    return sorted({revision.cause, *revision.sources} - {note_id})
+
+
+def revision_json(revision: Revision) -> str:
+    return json.dumps(
+        {
+            "version": revision.version,
+            "kind": revision.kind,
+            "cause": revision.cause,
+            "at": micros(revision.at),
+            "analyst": revision.analyst,
+            "changes": {
+                name: [change.before, change.after] for name, change in revision.changes.items()
+            },
+            "sources": list(revision.sources),
+            "reason": revision.reason,
+        },
+        ensure_ascii=False,
+    )
+
+
+def revision_from(text: str) -> Revision:
+    data = json.loads(text)
+    return Revision(
+        version=data["version"],
+        kind=data["kind"],
+        cause=data["cause"],
+        at=moment(data["at"]),
+        analyst=data["analyst"],
+        changes={name: Change(*pair) for name, pair in data["changes"].items()},
+        sources=tuple(data["sources"]),
+        reason=data["reason"],
+    )
+
+
+def _link_payload(link: Link) -> dict[str, Any]:
+    return {
+        "to": link.to,
+        "reason": link.reason,
+        "kind": link.kind,
+        "weight": link.weight,
+        "created_at": micros(link.created_at),
+    }
+
+
+def _link_from(source: str, data: Mapping[str, Any]) -> Link:
+    return Link(
+        source=source,
+        to=data["to"],
+        reason=data["reason"],
+        kind=data["kind"],
+        weight=data["weight"],
+        created_at=moment(data["created_at"]),
+    )
