@@ -1,0 +1,121 @@
+"""Reading notes out of the store: by id, by namespace, with the links of both directions.
+
+Queries by meaning and words live in `recall`; writing lives in `writing.py`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from amem_integrations.conditions import EVERYTHING, Condition, both, ids, match
+from amem_integrations.namespace import Namespace
+from amem_integrations.note import Link, Note, Revision
+from amem_integrations.ports import IO, Point
+from amem_integrations.store.schema import note_from, revision_from, within
+
+_PAGE = 256
+
+
+async def load(io: IO, note_ids: Iterable[str], namespace: Namespace) -> dict[str, Note]:
+    """The notes among `note_ids` that exist in exactly this namespace, in the order given.
+
+    Their links are the ones they made themselves. Ids of another namespace are absent, as
+    if they did not exist.
+    """
+    wanted = list(dict.fromkeys(note_ids))
+    if not wanted:
+        return {}
+    notes = (note_from(point) for point in await io.engine.get(wanted) if "ns" in point.payload)
+    return {note.id: note for note in notes if note.namespace == namespace}
+
+
+async def with_links(io: IO, notes: Sequence[Note]) -> list[Note]:
+    """The notes with the links of both directions; links to notes that are gone are left out.
+
+    All notes must be of one namespace.
+    """
+    if not notes:
+        return []
+    namespace = notes[0].namespace
+    incoming = await backlinks(io, namespace, [note.id for note in notes])
+    known = {note.id for note in notes} | {
+        link.source for links in incoming.values() for link in links
+    }
+    unknown = {link.to for note in notes for link in note.outgoing} - known
+    known |= (await load(io, sorted(unknown), namespace)).keys()
+    return [
+        replace(
+            note,
+            links=(
+                *(link for link in note.outgoing if link.to in known),
+                *incoming.get(note.id, ()),
+            ),
+        )
+        for note in notes
+    ]
+
+
+async def backlinks(
+    io: IO, namespace: Namespace, note_ids: Sequence[str]
+) -> Mapping[str, list[Link]]:
+    """The links that other notes of the namespace made to each of `note_ids`."""
+    found: dict[str, list[Link]] = {}
+    targets = set(note_ids)
+    where = within(namespace, match("link_ids", *note_ids))
+    for note in await every_note(io, where):
+        for link in note.outgoing:
+            if link.to in targets:
+                found.setdefault(link.to, []).append(link)
+    return found
+
+
+async def every_note(io: IO, where: Condition) -> list[Note]:
+    """All notes that meet `where`, in the order of their ids."""
+    return [note_from(point) for point in await every_point(io, both(match("kind", "note"), where))]
+
+
+async def every_point(io: IO, where: Condition = EVERYTHING) -> list[Point]:
+    found: list[Point] = []
+    after: str | None = None
+    while True:
+        page = await io.engine.scroll(where, limit=_PAGE, after=after)
+        found.extend(page)
+        if len(page) < _PAGE:
+            return found
+        after = page[-1].id
+
+
+async def recent(
+    io: IO, namespace: Namespace, *, limit: int, where: Condition = EVERYTHING
+) -> list[Note]:
+    """The notes of a namespace made last, newest first."""
+    points = await io.engine.scroll(
+        within(namespace, where), limit=limit, order_by="created_at", descending=True
+    )
+    return [note_from(point) for point in points]
+
+
+async def revisions(io: IO, note: Note) -> list[Revision]:
+    """Every revision of a note, oldest first (the newest is the one on the note itself)."""
+    kept = await every_point(io, both(match("kind", "revision"), match("of", note.id)))
+    by_version = {
+        revision.version: revision
+        for revision in (revision_from(point.payload["revision"]) for point in kept)
+    }
+    if note.revision is not None:
+        by_version[note.revision.version] = note.revision
+    return [by_version[version] for version in sorted(by_version)]
+
+
+async def influenced_by(io: IO, note_id: str) -> list[str]:
+    """The ids of the notes with a revision in which `note_id` had a part."""
+    points = await every_point(io, match("influences", note_id))
+    owners = (point.payload.get("of", point.id) for point in points)
+    return list(dict.fromkeys(owner for owner in owners if owner != note_id))
+
+
+async def exists(io: IO, note_ids: Sequence[str], namespace: Namespace) -> set[str]:
+    """Which of the ids are notes of this namespace."""
+    points = await io.engine.scroll(
+        within(namespace, ids(note_ids)), limit=max(1, len(note_ids)), fields=("key",)
+    )
+    return {point.id for point in points}
