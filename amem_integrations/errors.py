@@ -84,10 +84,14 @@ class AnalysisError(ModelError):
     """A judgement could not be had from the model.
 
     `reason` is a short stable word for counting ("refusal", "timeout", "unparsable", …);
-    `retryable` tells whether the same request may succeed later.
+    `retryable` tells whether the same request may succeed later; `retry_after` in how many
+    seconds, when the provider said so.
     """
 
-    def __init__(self, message: str, *, reason: str, retryable: bool) -> None:
+    def __init__(
+        self, message: str, *, reason: str, retryable: bool, retry_after: float | None = None
+    ) -> None:
         super().__init__(message)
         self.reason = reason
         self.retryable = retryable
+        self.retry_after = retry_after

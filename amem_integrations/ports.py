@@ -183,12 +183,12 @@ class Analyst(Protocol):
 
     reads_candidates: whether text of the candidates can end up in what it writes about the
         subject; then forgetting one of them takes that judgement back.
-    needs_reverse_ranks: whether `Candidate.reverse_rank` must be worked out.
+    needs_statistics: whether it wants `Subject.background` and `Candidate.reverse_rank`.
     """
 
     name: str
     reads_candidates: bool
-    needs_reverse_ranks: bool
+    needs_statistics: bool
 
     async def construct(self, io: "IO", subject: Subject) -> Understanding: ...
 
@@ -204,6 +204,14 @@ class Analyst(Protocol):
 
 
 # -- io --------------------------------------------------------------------------------------
+
+
+class Runnable(Protocol):
+    """What LangChain calls a Runnable: the formation graph, for one."""
+
+    def invoke(self, input: Any) -> Any: ...
+
+    async def ainvoke(self, input: Any) -> Any: ...
 
 
 class IO(Protocol):
@@ -222,6 +230,8 @@ class IO(Protocol):
     async def embed_query(self, text: str) -> Vector: ...
 
     async def chat(self, request: ChatRequest) -> ChatReply: ...
+
+    async def invoke(self, runnable: Runnable, input: Any) -> Any: ...
 
     async def sleep(self, seconds: float) -> None: ...
 
@@ -269,6 +279,9 @@ class SyncIO:
     async def chat(self, request: ChatRequest) -> ChatReply:
         return _require(self.chat_model).complete(request)
 
+    async def invoke(self, runnable: Runnable, input: Any) -> Any:
+        return runnable.invoke(input)
+
     async def sleep(self, seconds: float) -> None:
         time.sleep(seconds)  # noqa: ASYNC251 - the synchronous form waits in its own thread
 
@@ -302,6 +315,9 @@ class AsyncIO:
 
     async def chat(self, request: ChatRequest) -> ChatReply:
         return await _require(self.chat_model).acomplete(request)
+
+    async def invoke(self, runnable: Runnable, input: Any) -> Any:
+        return await runnable.ainvoke(input)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

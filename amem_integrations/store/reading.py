@@ -6,7 +6,7 @@ Queries by meaning and words live in `recall`; writing lives in `writing.py`.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from amem_integrations.conditions import EVERYTHING, Condition, both, ids, match
+from amem_integrations.conditions import EVERYTHING, Condition, both, match
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Link, Note, Revision
 from amem_integrations.ports import IO, Point
@@ -68,7 +68,7 @@ async def backlinks(
     return found
 
 
-async def every_note(io: IO, where: Condition) -> list[Note]:
+async def every_note(io: IO, where: Condition = EVERYTHING) -> list[Note]:
     """All notes that meet `where`, in the order of their ids."""
     return [note_from(point) for point in await every_point(io, both(match("kind", "note"), where))]
 
@@ -113,9 +113,8 @@ async def influenced_by(io: IO, note_id: str) -> list[str]:
     return list(dict.fromkeys(owner for owner in owners if owner != note_id))
 
 
-async def exists(io: IO, note_ids: Sequence[str], namespace: Namespace) -> set[str]:
-    """Which of the ids are notes of this namespace."""
-    points = await io.engine.scroll(
-        within(namespace, ids(note_ids)), limit=max(1, len(note_ids)), fields=("key",)
-    )
-    return {point.id for point in points}
+async def linking_to(io: IO, namespace: Namespace, note_id: str) -> list[str]:
+    """The ids of the notes of the namespace that link to `note_id`."""
+    return [
+        point.id for point in await every_point(io, within(namespace, match("link_ids", note_id)))
+    ]

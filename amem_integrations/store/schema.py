@@ -44,6 +44,7 @@ INDEXES: Mapping[str, Index] = {
     "link_ids": Index.KEYWORD,
     "influences": Index.KEYWORD,
     "of": Index.KEYWORD,
+    "owner": Index.KEYWORD,
     "sequence": Index.INTEGER,
     "occurred_at": Index.INTEGER,
     "created_at": Index.INTEGER,
@@ -77,7 +78,7 @@ def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None)
         "keywords": list(note.keywords),
         "tags": list(note.tags),
         "context": note.context,
-        "links": [_link_payload(link) for link in note.outgoing],
+        "links": [link_json(link) for link in note.outgoing],
         "link_ids": [link.to for link in note.outgoing],
         "created_at": micros(note.created_at),
         "updated_at": micros(note.updated_at),
@@ -117,7 +118,7 @@ def note_from(point: Point) -> Note:
         keywords=tuple(payload["keywords"]),
         tags=tuple(payload["tags"]),
         context=payload["context"],
-        links=tuple(_link_from(point.id, link) for link in payload["links"]),
+        links=tuple(link_from(point.id, link) for link in payload["links"]),
         speaker=payload.get("speaker"),
         session=payload.get("session"),
         sequence=payload.get("sequence"),
@@ -142,6 +143,7 @@ def revision_point(note: Note, revision: Revision) -> Point:
         {
             "kind": "revision",
             "of": note.id,
+            "owner": encode(note.namespace),
             "version": revision.version,
             "influences": influences(note.id, revision),
             "revision": revision_json(revision),
@@ -150,8 +152,10 @@ def revision_point(note: Note, revision: Revision) -> Point:
 
 
 def influences(note_id: str, revision: Revision) -> list[str]:
-    """The other notes that had a part in a revision."""
-    return sorted({revision.cause, *revision.sources} - {note_id})
+    """The other notes that had a part in a revision or are named in it."""
+    links = revision.changes.get("links")
+    named = {link["to"] for link in (*links.before, *links.after)} if links else set[str]()
+    return sorted({revision.cause, *revision.sources, *named} - {note_id})
 
 
 def revision_json(revision: Revision) -> str:
@@ -186,7 +190,8 @@ def revision_from(text: str) -> Revision:
     )
 
 
-def _link_payload(link: Link) -> dict[str, Any]:
+def link_json(link: Link) -> dict[str, Any]:
+    """A link as its source's payload and revisions keep it."""
     return {
         "to": link.to,
         "reason": link.reason,
@@ -196,7 +201,7 @@ def _link_payload(link: Link) -> dict[str, Any]:
     }
 
 
-def _link_from(source: str, data: Mapping[str, Any]) -> Link:
+def link_from(source: str, data: Mapping[str, Any]) -> Link:
     return Link(
         source=source,
         to=data["to"],

@@ -1,0 +1,113 @@
+"""The formation subgraph: LangGraph draws it, streams it, checkpoints it, interrupts it.
+
+Each node runs one operation, in a sync and an async form. The operations live in the other
+modules of this package; here they are only put in order.
+"""
+
+# LangGraph's own annotations leave type arguments open in these calls.
+# pyright: reportUnknownMemberType=false
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from langchain_core.runnables import RunnableLambda
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
+
+from amem_integrations.formation.accept import admit
+from amem_integrations.formation.candidates import find_candidates
+from amem_integrations.formation.commit import commit
+from amem_integrations.formation.construct import construct
+from amem_integrations.formation.evolve import evolve
+from amem_integrations.formation.fuse import fuse
+from amem_integrations.formation.link import link
+from amem_integrations.formation.state import FormationState, Settings, open_ids, outcome
+from amem_integrations.ports import IO, run
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.graph.state import CompiledStateGraph
+
+Operation: TypeAlias = Callable[[IO, Settings, FormationState], Awaitable[dict[str, Any]]]
+
+STEPS: dict[str, dict[str, Operation]] = {
+    "staged": {
+        "accept": admit,
+        "construct": construct,
+        "candidates": find_candidates,
+        "link": link,
+        "evolve": evolve,
+    },
+    "fused": {
+        "accept": admit,
+        "candidates": find_candidates,
+        "judge": fuse,
+    },
+}
+
+
+def build(
+    settings: Settings,
+    sync_io: IO,
+    async_io: IO,
+    *,
+    review: bool = False,
+    checkpointer: "BaseCheckpointSaver[Any] | bool | None" = None,
+) -> "CompiledStateGraph[FormationState, None, FormationState, FormationState]":
+    """The compiled graph of `settings.mode`; input and output are a FormationState.
+
+    review: stop at an `interrupt` before the commit. Resume with True to commit, with False
+        to leave the notes raw, or with a mapping of note id to True or False.
+    """
+    builder = StateGraph(FormationState)
+    steps = list(STEPS[settings.mode].items())
+    for name, operation in steps:
+        builder.add_node(name, _node(name, operation, settings, sync_io, async_io))
+    order = [name for name, _ in steps]
+    if review:
+        builder.add_node("review", _review)
+        order.append("review")
+    builder.add_node("commit", _node("commit", commit, settings, sync_io, async_io))
+    order.append("commit")
+    for source, target in zip([START, *order], [*order, END], strict=True):
+        builder.add_edge(source, target)
+    return builder.compile(checkpointer=checkpointer, name=f"formation-{settings.mode}")
+
+
+def _node(
+    name: str, operation: Operation, settings: Settings, sync_io: IO, async_io: IO
+) -> RunnableLambda[FormationState, dict[str, Any]]:
+    def call(state: FormationState) -> dict[str, Any]:
+        return run(_coroutine(sync_io, state))
+
+    async def acall(state: FormationState) -> dict[str, Any]:
+        return await operation(async_io, settings, state)
+
+    async def _coroutine(io: IO, state: FormationState) -> dict[str, Any]:
+        return await operation(io, settings, state)
+
+    return RunnableLambda(call, afunc=acall, name=name)
+
+
+def _review(state: FormationState) -> dict[str, Any]:
+    """Ask a person. Nothing else happens here, because a resumed node runs from its start."""
+    waiting = open_ids(state)
+    if not waiting:
+        return {}
+    answer = interrupt(
+        {
+            id: {
+                "understanding": state.get("understanding", {}).get(id),
+                "links": state.get("links", {}).get(id, []),
+                "evolutions": state.get("evolutions", {}).get(id, []),
+            }
+            for id in waiting
+        }
+    )
+    approved: dict[str, Any] = (
+        answer if isinstance(answer, dict) else dict.fromkeys(waiting, answer)
+    )
+    rejected = {
+        id: outcome("rejected", "turned down in review") for id in waiting if not approved.get(id)
+    }
+    return {"outcomes": {**state.get("outcomes", {}), **rejected}}

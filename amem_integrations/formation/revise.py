@@ -1,0 +1,63 @@
+"""Revisions: every change of a note says what changed, when, and which note caused it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from amem_integrations.note import Change, Note, Revision
+from amem_integrations.ports import IO
+from amem_integrations.store.schema import link_json, revision_point
+
+
+def revised(
+    before: Note,
+    after: Note,
+    kind: str,
+    cause: str,
+    now: datetime,
+    analyst: str,
+    sources: tuple[str, ...] = (),
+    reason: str = "",
+) -> Note:
+    """`after` as the next version of `before`, carrying the revision that says what changed."""
+    version = before.version + 1
+    revision = Revision(
+        version=version,
+        kind=kind,
+        cause=cause,
+        at=now,
+        analyst=analyst,
+        changes=changes_between(before, after),
+        sources=sources,
+        reason=reason,
+    )
+    return replace(after, version=version, updated_at=now, revision=revision)
+
+
+def changes_between(before: Note, after: Note) -> dict[str, Change]:
+    """What differs in content, keywords, tags, context and own links, as JSON-native values."""
+    values = (
+        ("content", before.content, after.content),
+        ("keywords", list(before.keywords), list(after.keywords)),
+        ("tags", list(before.tags), list(after.tags)),
+        ("context", before.context, after.context),
+        ("links", _links_json(before), _links_json(after)),
+        ("status", str(before.status), str(after.status)),
+    )
+    return {name: Change(old, new) for name, old, new in values if old != new}
+
+
+def _links_json(note: Note) -> list[dict[str, Any]]:
+    return [link_json(link) for link in note.outgoing]
+
+
+async def archive(io: IO, notes: Sequence[Note]) -> None:
+    """Keep the current revision of each note as a record of its own.
+
+    Done before the note is given a newer one: a crash in between leaves a record equal to
+    the revision that the note still carries.
+    """
+    points = [revision_point(note, note.revision) for note in notes if note.revision is not None]
+    if points:
+        await io.engine.insert(points)

@@ -1,0 +1,153 @@
+"""The state of the formation graph, and what a formation is set to do.
+
+The state is JSON-native: ids, versions and proposals. Content is re-read from the store by
+each step, so that it does not end up in checkpoints; what a model proposed does.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypedDict
+
+from amem_integrations.judgement import (
+    Candidate,
+    Evolution,
+    Judgement,
+    LinkProposal,
+    Understanding,
+)
+from amem_integrations.ledger import Ledger
+from amem_integrations.namespace import Namespace
+from amem_integrations.note import Note
+from amem_integrations.ports import Analyst
+
+Mode = Literal["fused", "staged"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How notes are formed.
+
+    mode: "fused" makes one judgement a note, "staged" three (paper §3).
+    neighbours: how many candidates are offered, at most.
+    link, evolve: switches for the two later steps (the paper's ablations).
+    """
+
+    analyst: Analyst
+    mode: Mode = "fused"
+    neighbours: int = 8
+    link: bool = True
+    evolve: bool = True
+    ledger: Ledger = field(default_factory=Ledger)
+
+    @property
+    def analyst_name(self) -> str:
+        """The analyst and the mode, as revisions record them."""
+        return f"{self.analyst.name}/{self.mode}"
+
+
+class NoteRef(TypedDict):
+    """A note as it was read: `version` is checked again when the formation is committed."""
+
+    id: str
+    version: int
+
+
+class CandidateRef(TypedDict):
+    id: str
+    similarity: float
+    rank: int
+    reverse_rank: int | None
+
+
+class Outcome(TypedDict):
+    """How it ended for one note: "formed", "failed", "gone", "superseded" or "rejected"."""
+
+    status: str
+    reason: str
+    links: int
+    evolutions: int
+
+
+class FormationState(TypedDict, total=False):
+    """Keys of the per-note mappings are note ids."""
+
+    namespace: list[str]
+    notes: list[NoteRef]
+    candidates: dict[str, list[CandidateRef]]
+    understanding: dict[str, dict[str, Any]]
+    links: dict[str, list[dict[str, Any]]]
+    evolutions: dict[str, list[dict[str, Any]]]
+    outcomes: dict[str, Outcome]
+
+
+def initial_state(notes: Sequence[Note]) -> FormationState:
+    """The input of the graph for raw notes of one namespace."""
+    return {
+        "namespace": list(notes[0].namespace),
+        "notes": [{"id": note.id, "version": note.version} for note in notes],
+    }
+
+
+def namespace_of(state: FormationState) -> Namespace:
+    return tuple(state.get("namespace", ()))
+
+
+def open_ids(state: FormationState) -> list[str]:
+    """The ids of the notes whose formation has not ended yet."""
+    outcomes = state.get("outcomes", {})
+    return [ref["id"] for ref in state.get("notes", ()) if ref["id"] not in outcomes]
+
+
+def outcome(status: str, reason: str = "", links: int = 0, evolutions: int = 0) -> Outcome:
+    return {"status": status, "reason": reason, "links": links, "evolutions": evolutions}
+
+
+def candidate_ref(candidate: Candidate) -> CandidateRef:
+    return {
+        "id": candidate.note.id,
+        "similarity": candidate.similarity,
+        "rank": candidate.rank,
+        "reverse_rank": candidate.reverse_rank,
+    }
+
+
+def candidates_from(
+    refs: Sequence[CandidateRef], notes: Mapping[str, Note]
+) -> tuple[Candidate, ...]:
+    """The candidates whose notes still exist."""
+    return tuple(
+        Candidate(notes[ref["id"]], ref["similarity"], ref["rank"], ref["reverse_rank"])
+        for ref in refs
+        if ref["id"] in notes
+    )
+
+
+def proposal_json(proposal: Understanding | LinkProposal | Evolution) -> dict[str, Any]:
+    """A proposal as the state keeps it."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType]
+        for name, value in asdict(proposal).items()
+    }
+
+
+def judgement_from(state: FormationState, note_id: str) -> Judgement:
+    """What was proposed for one note."""
+    return Judgement(
+        understanding=understanding_from(state.get("understanding", {})[note_id]),
+        links=links_from(state, note_id),
+        evolutions=tuple(
+            Evolution(**_with_tuples(data)) for data in state.get("evolutions", {}).get(note_id, ())
+        ),
+    )
+
+
+def links_from(state: FormationState, note_id: str) -> tuple[LinkProposal, ...]:
+    return tuple(LinkProposal(**data) for data in state.get("links", {}).get(note_id, ()))
+
+
+def understanding_from(data: Mapping[str, Any]) -> Understanding:
+    return Understanding(**_with_tuples(data))
+
+
+def _with_tuples(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]

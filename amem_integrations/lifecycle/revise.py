@@ -1,0 +1,145 @@
+"""A caller changing its own note: new content, or back to how it was.
+
+Both take back what the replaced text had caused in other notes.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from amem_integrations.errors import InvalidInputError, StoreError
+from amem_integrations.formation.embedding import embedded_points
+from amem_integrations.formation.passages import FIRST_PASSAGES
+from amem_integrations.formation.retract import Retraction, retract
+from amem_integrations.formation.revise import archive, revised
+from amem_integrations.note import Note, Revision, Status, check_content
+from amem_integrations.ports import IO
+from amem_integrations.store.reading import load, revisions
+from amem_integrations.store.schema import link_from
+
+_ROUNDS = 8
+_REVERTED = ("content", "keywords", "tags", "context", "links", "status")
+
+
+async def update(
+    io: IO,
+    note: Note,
+    analyst: str,
+    *,
+    content: str,
+    metadata_json: str | None = None,
+    value_json: str | None = None,
+) -> tuple[Note, Retraction]:
+    """Give a note new content (and metadata, value): a new raw version, to be formed again.
+
+    Unchanged content leaves the understanding alone and is no revision. Raises StoreError if
+    the note keeps changing, InvalidInputError for content that cannot be stored.
+    """
+    check_content(content)
+    taken_back = Retraction()
+    for _ in range(_ROUNDS):
+        fields = {
+            "metadata_json": note.metadata_json if metadata_json is None else metadata_json,
+            "value_json": note.value_json if value_json is None else value_json,
+        }
+        if content == note.content:
+            after = note.evolve(**fields, updated_at=io.now(), version=note.version + 1)
+            if all(getattr(note, name) == value for name, value in fields.items()):
+                return note, taken_back
+        else:
+            taken_back += await retract(io, note.id, note.namespace, analyst)
+            raw = note.evolve(
+                **fields,
+                content=content,
+                keywords=(),
+                tags=(),
+                context="",
+                links=(),
+                status=Status.RAW,
+                attempts=0,
+                last_error=None,
+            )
+            after = revised(note, raw, "updated", note.id, io.now(), "caller")
+        if await _replace(io, note, after):
+            return after, taken_back
+        note = await _again(io, note)
+    raise StoreError(f"Note {note.id} kept changing while it was being updated.")
+
+
+async def revert(
+    io: IO, note: Note, analyst: str, *, to_version: int | None = None
+) -> tuple[Note, Retraction]:
+    """Undo revisions, newest first: the last one, or all after `to_version`.
+
+    The undoing is itself a revision, so it can be undone too. Raises InvalidInputError when
+    there is nothing to undo.
+    """
+    taken_back = Retraction()
+    for _ in range(_ROUNDS):
+        chain = await revisions(io, note)
+        undone = _to_undo(chain, to_version)
+        if not undone:
+            wanted = "its first version" if to_version is None else f"version {to_version}"
+            raise InvalidInputError(f"Note {note.id} has no revision after {wanted} to undo.")
+        fields = _fields_before(note, undone)
+        if {"content", "status"} & fields.keys():
+            taken_back += await retract(io, note.id, note.namespace, analyst)
+        if "links" in fields:
+            present = await load(io, (link.to for link in fields["links"]), note.namespace)
+            fields["links"] = tuple(link for link in fields["links"] if link.to in present)
+        versions = (
+            f"{undone[-1].version}"
+            if len(undone) == 1
+            else (f"{undone[-1].version}–{undone[0].version}")
+        )
+        after = revised(
+            note,
+            note.evolve(**fields),
+            "reverted",
+            note.id,
+            io.now(),
+            "caller",
+            reason=f"undoes version {versions}",
+        )
+        if await _replace(io, note, after):
+            return after, taken_back
+        note = await _again(io, note)
+    raise StoreError(f"Note {note.id} kept changing while it was being reverted.")
+
+
+def _to_undo(chain: Sequence[Revision], to_version: int | None) -> list[Revision]:
+    """Newest first."""
+    newest_first = list(reversed(chain))
+    if to_version is None:
+        return newest_first[:1]
+    return [revision for revision in newest_first if revision.version > to_version]
+
+
+def _fields_before(note: Note, undone: Sequence[Revision]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for revision in undone:
+        for name, change in revision.changes.items():
+            if name in _REVERTED:
+                fields[name] = change.before
+    if "links" in fields:
+        fields["links"] = tuple(link_from(note.id, link) for link in fields["links"])
+    for name in ("keywords", "tags"):
+        if name in fields:
+            fields[name] = tuple(fields[name])
+    if "status" in fields:
+        fields["status"] = Status(fields["status"])
+    return fields
+
+
+async def _replace(io: IO, before: Note, after: Note) -> bool:
+    first = FIRST_PASSAGES if after.status is Status.RAW else None
+    await archive(io, [before])
+    points = await embedded_points(io, [after], first=first)
+    present = [link.to for link in after.outgoing]
+    return not await io.engine.commit(points, expect={before.id: before.version}, present=present)
+
+
+async def _again(io: IO, note: Note) -> Note:
+    notes = await load(io, [note.id], note.namespace)
+    if note.id not in notes:
+        raise StoreError(f"Note {note.id} was forgotten while it was being changed.")
+    return notes[note.id]
