@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-Scalar: TypeAlias = str | int | bool
+# No bool: the embedded engine takes true for 1, so nothing stored is compared with one.
+Scalar: TypeAlias = str | int
 
 
 @dataclass(frozen=True, slots=True)

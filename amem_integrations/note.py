@@ -36,7 +36,7 @@ class Status(StrEnum):
 
 TRANSITIONS: Mapping[Status, frozenset[Status]] = {
     Status.RAW: frozenset({Status.RAW, Status.FORMED, Status.PARKED, Status.QUARANTINED}),
-    Status.FORMED: frozenset({Status.RAW, Status.FORMED, Status.QUARANTINED, Status.ARCHIVED}),
+    Status.FORMED: frozenset(Status),
     Status.PARKED: frozenset({Status.RAW, Status.QUARANTINED, Status.ARCHIVED}),
     Status.QUARANTINED: frozenset({Status.RAW, Status.FORMED, Status.ARCHIVED}),
     Status.ARCHIVED: frozenset({Status.RAW, Status.FORMED}),

@@ -99,22 +99,18 @@ async def _reverse_ranks(
     ranked: Sequence[tuple[float, Point]],
 ) -> dict[str, int]:
     """How many notes are nearer to each candidate than the subject is, when few are."""
-    if not settings.analyst.needs_statistics or not ranked:
-        return {}
-    queries = [
-        Query(
-            point.dense[0],
-            both(older_than(subject), Not(ids([point.id]))),
-            settings.neighbours,
-        )
-        for _, point in ranked
-        if point.dense
-    ]
-    lists = await io.engine.query(queries)
-    ranks = {}
-    for (cosine, point), nearest in zip(
-        (item for item in ranked if item[1].dense), lists, strict=True
-    ):
+    near = [(cosine, point) for cosine, point in ranked if point.dense]
+    ranks: dict[str, int] = {}
+    if not settings.analyst.needs_statistics or not near:
+        return ranks
+    older = older_than(subject)
+    lists = await io.engine.query(
+        [
+            Query(point.dense[0], both(older, Not(ids([point.id]))), settings.neighbours)
+            for _, point in near
+        ]
+    )
+    for (cosine, point), nearest in zip(near, lists, strict=True):
         nearer = sum(scored.score > cosine for scored in nearest)
         if nearer < settings.neighbours:
             ranks[point.id] = nearer

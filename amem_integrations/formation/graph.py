@@ -8,7 +8,7 @@ modules of this package; here they are only put in order.
 # pyright: reportUnknownMemberType=false
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, StateGraph
@@ -104,8 +104,10 @@ def _review(state: FormationState) -> dict[str, Any]:
             for id in waiting
         }
     )
-    approved: dict[str, Any] = (
-        answer if isinstance(answer, dict) else dict.fromkeys(waiting, answer)
+    approved = (
+        cast("dict[str, bool]", answer)
+        if isinstance(answer, dict)
+        else dict.fromkeys(waiting, bool(answer))
     )
     rejected = {
         id: outcome("rejected", "turned down in review") for id in waiting if not approved.get(id)

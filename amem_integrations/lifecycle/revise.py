@@ -108,7 +108,7 @@ async def revert(
 
 def _to_undo(chain: Sequence[Revision], to_version: int | None) -> list[Revision]:
     """Newest first."""
-    newest_first = list(reversed(chain))
+    newest_first = [revision for revision in reversed(chain) if revision.changes]
     if to_version is None:
         return newest_first[:1]
     return [revision for revision in newest_first if revision.version > to_version]
@@ -126,7 +126,9 @@ def _fields_before(note: Note, undone: Sequence[Revision]) -> dict[str, Any]:
         if name in fields:
             fields[name] = tuple(fields[name])
     if "status" in fields:
-        fields["status"] = Status(fields["status"])
+        before = Status(fields["status"])
+        # Raw would be formed again at once, which is not what undoing it meant.
+        fields["status"] = Status.PARKED if before is Status.RAW else before
     return fields
 
 

@@ -1,0 +1,116 @@
+"""Putting the rooms of one memory together: store, models, graph, worker.
+
+`AgenticMemory` is made of what is assembled here; nothing else needs to know how.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.formation.state import Mode, Settings
+from amem_integrations.formation.worker import Worker
+from amem_integrations.models.analyst_chat import ChatAnalyst
+from amem_integrations.models.analyst_free import FreeAnalyst
+from amem_integrations.models.chat import resolve_chat_model
+from amem_integrations.models.embedding import resolve_embedder
+from amem_integrations.models.sparse import resolve_sparse
+from amem_integrations.operations import FORMATIONS, Formation, Rooms, check_choice, form_next
+from amem_integrations.ports import AsyncIO, Clock, SyncIO, run
+from amem_integrations.store.opening import Encoders, Store, open_store
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.graph.state import CompiledStateGraph
+
+    from amem_integrations.formation.state import FormationState
+
+MODES = ("fused", "staged")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The arguments of `AgenticMemory`, checked."""
+
+    location: str | os.PathLike[str] | None
+    model: Any
+    embedder: Any
+    collection: str
+    formation: Formation
+    mode: Mode
+    instructions: str | None
+    link: bool
+    evolve: bool
+    neighbours: int
+    api_key: str | None
+    timeout: float
+    prefer_grpc: bool
+    clock: Callable[[], datetime] | None
+
+    def __post_init__(self) -> None:
+        check_choice("formation", self.formation, FORMATIONS)
+        check_choice("mode", self.mode, MODES)
+        if self.neighbours < 1:
+            raise InvalidInputError(f"neighbours is at least 1; got {self.neighbours}.")
+
+
+class Assembly:
+    """The store, the two forms of io, the formation graph and the worker of one memory."""
+
+    def __init__(self, options: Options) -> None:
+        chat_model = resolve_chat_model(options.model)
+        analyst = (
+            FreeAnalyst()
+            if chat_model is None
+            else ChatAnalyst(name=chat_model.name, instructions=options.instructions)
+        )
+        self.settings = Settings(
+            analyst, options.mode, options.neighbours, options.link, options.evolve
+        )
+        embedder = resolve_embedder(options.embedder)
+        sparse = resolve_sparse(None)
+        self.store: Store = open_store(
+            options.location,
+            collection=options.collection,
+            encoders=Encoders(embedder.name, embedder.dimension, sparse.name),
+            api_key=options.api_key,
+            timeout=options.timeout,
+            prefer_grpc=options.prefer_grpc,
+        )
+        now = Clock(options.clock)
+        self.sync = SyncIO(self.store.sync, sparse, embedder, chat_model, now)
+        self.asynchronous = AsyncIO(self.store.asynchronous, sparse, embedder, chat_model, now)
+        self.worker = Worker(self._form_next)
+        self.rooms = Rooms(
+            self.settings, options.formation, lambda: self.own_graph, self.worker.wake
+        )
+
+    @cached_property
+    def own_graph(self) -> "CompiledStateGraph[Any, Any, Any, Any]":
+        """The graph that `add` runs; it never takes part in a caller's checkpoints."""
+        return self.graph(checkpointer=False)
+
+    def graph(
+        self, *, review: bool = False, checkpointer: "BaseCheckpointSaver[Any] | bool | None" = None
+    ) -> "CompiledStateGraph[FormationState, None, FormationState, FormationState]":
+        from amem_integrations.formation.graph import build
+
+        return build(
+            self.settings, self.sync, self.asynchronous, review=review, checkpointer=checkpointer
+        )
+
+    def _form_next(self) -> bool:
+        return run(form_next(self.rooms, self.sync))
+
+    def close(self) -> None:
+        """Let the worker finish its note, then release the store. Can be repeated."""
+        self.worker.close()
+        self.store.close()
+
+    async def aclose(self) -> None:
+        await asyncio.to_thread(self.worker.close)
+        await self.store.aclose()

@@ -1,0 +1,156 @@
+"""AgenticMemory, the one front door.
+
+Every operation has a sync and an async form of the same name, the latter with an `a` in
+front: those that write stand in `remembering.py`, those that read in `recalling.py`. What
+they work with is put together in `assembly.py`.
+"""
+
+import asyncio
+import os
+import weakref
+from collections.abc import Callable
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from amem_integrations.assembly import Assembly, Options
+from amem_integrations.formation.state import Mode
+from amem_integrations.operations import Formation
+from amem_integrations.ports import run
+from amem_integrations.recalling import Recalling
+from amem_integrations.remembering import Remembering
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.graph.state import CompiledStateGraph
+
+    from amem_integrations.formation.state import FormationState
+
+
+class AgenticMemory(Remembering, Recalling):
+    """A memory that takes notes, links them, lets them evolve, and finds them again.
+
+    location: a directory (the embedded engine, one process at a time), the URL of a Qdrant
+        server, or None for a temporary directory that goes with the object.
+    model: who judges: a LangChain chat model, "provider:model", or None for statistics only.
+    embedder: a fastembed model name, "multilingual", LangChain `Embeddings`, a callable from
+        texts to vectors, or None for all-MiniLM-L6-v2, as in the paper.
+    formation: "inline" forms a note before `add` returns, "background" in a thread, "off"
+        leaves it raw until `resume()`. A raw note is stored and can be found.
+    mode: "fused" asks the model once a note, "staged" three times (paper §3).
+    instructions: a domain's vocabulary and rules, for the model.
+    link, evolve: switches for these steps. neighbours: candidates offered, at most.
+    clock: where "now" comes from, for tests.
+
+    Opening touches the disk or the server; on an event loop use `await aopen(...)`.
+    Raises StoreError, ModelUnavailableError, InvalidInputError.
+    """
+
+    def __init__(
+        self,
+        location: str | os.PathLike[str] | None = None,
+        *,
+        model: Any = None,
+        embedder: Any = None,
+        collection: str = "amem",
+        formation: Formation = "inline",
+        mode: Mode = "fused",
+        instructions: str | None = None,
+        link: bool = True,
+        evolve: bool = True,
+        neighbours: int = 8,
+        api_key: str | None = None,
+        timeout: float = 10.0,
+        prefer_grpc: bool = False,
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        self._assembly = assembly = Assembly(
+            Options(
+                location=location,
+                model=model,
+                embedder=embedder,
+                collection=collection,
+                formation=formation,
+                mode=mode,
+                instructions=instructions,
+                link=link,
+                evolve=evolve,
+                neighbours=neighbours,
+                api_key=api_key,
+                timeout=timeout,
+                prefer_grpc=prefer_grpc,
+                clock=clock,
+            )
+        )
+        self._rooms = assembly.rooms
+        self._sync = assembly.sync
+        self._async = assembly.asynchronous
+        # Runs once: at close(), when the object is collected, or at interpreter exit.
+        self._finalizer = weakref.finalize(self, assembly.close)
+        if formation == "background":
+            assembly.worker.wake()
+
+    @classmethod
+    async def aopen(cls, *args: Any, **kwargs: Any) -> Self:
+        """`AgenticMemory(...)`, without blocking the running event loop."""
+        return await asyncio.to_thread(cls, *args, **kwargs)
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait for background formation, then write everything to disk.
+
+        Returns False when notes were still waiting after `timeout` seconds.
+        """
+        done = self._wait(timeout)
+        run(self._sync.engine.flush())
+        return done
+
+    async def aflush(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109 - as in the sync form
+        """`flush`, awaited."""
+        done = await asyncio.to_thread(self._wait, timeout)
+        await self._async.engine.flush()
+        return done
+
+    def _wait(self, timeout: float | None) -> bool:
+        background = self._rooms.formation == "background"
+        return self._assembly.worker.flush(timeout) if background else True
+
+    def graph(
+        self, *, review: bool = False, checkpointer: "BaseCheckpointSaver[Any] | bool | None" = None
+    ) -> "CompiledStateGraph[FormationState, None, FormationState, FormationState]":
+        """The formation graph, to draw, stream, checkpoint, or put into a graph of your own.
+
+        Its input is `formation.state.initial_state(notes)` for raw notes of one namespace.
+        review: stop at an `interrupt` before the commit.
+        """
+        return self._assembly.graph(review=review, checkpointer=checkpointer)
+
+    def close(self) -> None:
+        """Finish the note at hand, write everything to disk, release the store."""
+        self._finalizer()
+
+    async def aclose(self) -> None:
+        """`close`, awaited."""
+        if self._finalizer.detach() is not None:
+            await self._assembly.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()

@@ -1,0 +1,299 @@
+"""What a memory does, each as one operation over io; `memory.py` gives them their two forms."""
+
+import inspect
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from amem_integrations import jsonvalue
+from amem_integrations.conditions import match
+from amem_integrations.errors import AMemError, InvalidInputError, NoteNotFoundError
+from amem_integrations.formation.accept import accept
+from amem_integrations.formation.state import Settings, initial_state
+from amem_integrations.lifecycle import forget as forgetting
+from amem_integrations.lifecycle import revise
+from amem_integrations.namespace import DEFAULT, Namespace, as_namespace, decode, encode
+from amem_integrations.note import Note, Revision, Status, make_note
+from amem_integrations.ports import IO, Runnable
+from amem_integrations.store.reading import load, recent, revisions, with_links
+
+_LOG = logging.getLogger(__name__)
+_CHUNK = 32
+_READ = 256
+_GIVEN = frozenset(inspect.signature(make_note).parameters) - {"namespace", "now", "repetition"}
+_LISTED = 100_000
+
+FORMATIONS = ("inline", "background", "off")
+Formation: TypeAlias = Literal["inline", "background", "off"]
+Progress: TypeAlias = Callable[[int, int], None]
+NamespaceLike: TypeAlias = str | Sequence[str]
+NoteLike: TypeAlias = Note | str
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """What the operations work with.
+
+    formation: when notes are formed, unless a call says otherwise.
+    graph: builds the formation graph on first use, because that imports LangGraph.
+    wake: tells the background worker that there is something to form.
+    """
+
+    settings: Settings
+    formation: Formation
+    graph: Callable[[], Runnable]
+    wake: Callable[[], None]
+
+    @property
+    def analyst_name(self) -> str:
+        return self.settings.analyst_name
+
+
+class Forms:
+    """What the sync and the async form of an operation are given; both halves share it."""
+
+    _rooms: Rooms
+    _sync: IO
+    _async: IO
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        wanted = ", ".join(repr(choice) for choice in choices)
+        raise InvalidInputError(f"{name} is one of {wanted}; got {value!r}.")
+
+
+def address(note: NoteLike, namespace: NamespaceLike | None) -> tuple[str, Namespace]:
+    """Id and namespace; an id alone is looked up in the given or the default namespace."""
+    if isinstance(note, Note):
+        return note.id, note.namespace if namespace is None else as_namespace(namespace)
+    return note, DEFAULT if namespace is None else as_namespace(namespace)
+
+
+async def add(
+    rooms: Rooms,
+    io: IO,
+    items: Iterable[str | Mapping[str, Any]],
+    namespace: NamespaceLike,
+    formation: Formation | None = None,
+    progress: Progress | None = None,
+) -> list[Note]:
+    """Store notes, then form them as `formation` says; returns them in the order given.
+
+    All items are checked before the first is written. One whose key exists with other
+    content updates that note.
+    """
+    formation = formation or rooms.formation
+    check_choice("formation", formation, FORMATIONS)
+    notes = _distinct(io, items, as_namespace(namespace))
+    done: list[Note] = []
+    for start in range(0, len(notes), _CHUNK):
+        chunk = notes[start : start + _CHUNK]
+        stored = await accept(io, chunk)
+        for note, held in zip(chunk, stored, strict=True):
+            held = await _reconciled(rooms, io, note, held, formation)
+            if held.status is Status.RAW and formation == "inline":
+                held = await form(rooms, io, held)
+            done.append(held)
+            if progress is not None:
+                progress(len(done), len(notes))
+    if formation == "background":
+        rooms.wake()
+    return await _as_they_are(io, done)
+
+
+async def _as_they_are(io: IO, notes: Sequence[Note]) -> list[Note]:
+    """The notes read again, links of both directions included."""
+    fresh: dict[str, Note] = {}
+    for start in range(0, len(notes), _READ):
+        page = await load(
+            io, (note.id for note in notes[start : start + _READ]), notes[0].namespace
+        )
+        fresh |= {note.id: note for note in await with_links(io, list(page.values()))}
+    return [fresh.get(note.id, note) for note in notes]
+
+
+def _distinct(io: IO, items: Iterable[str | Mapping[str, Any]], namespace: Namespace) -> list[Note]:
+    """A note for each item; equal ones without a key are told apart by how often they came."""
+    seen: dict[str, int] = {}
+    notes: list[Note] = []
+    for given in items:
+        item: dict[str, Any] = {"content": given} if isinstance(given, str) else dict(given)
+        unknown = item.keys() - _GIVEN
+        if unknown or "content" not in item:
+            raise InvalidInputError(
+                f'An item to remember has "content" and may have {", ".join(sorted(_GIVEN))}; '
+                f"got {', '.join(sorted(map(str, item))) or 'nothing'}."
+            )
+        note = make_note(**item, namespace=namespace, now=io.now())
+        repetition = seen.get(note.id, 0)
+        seen[note.id] = repetition + 1
+        if repetition and item.get("key") is None:
+            note = make_note(
+                **item, namespace=namespace, now=note.created_at, repetition=repetition
+            )
+        notes.append(note)
+    return notes
+
+
+async def _reconciled(rooms: Rooms, io: IO, given: Note, held: Note, formation: Formation) -> Note:
+    """The stored note, updated if it was stored earlier with something else."""
+    metadata = given.metadata_json if given.metadata_json != "{}" else None
+    same = metadata in (None, held.metadata_json) and given.value_json in (None, held.value_json)
+    if held.content == given.content and same:
+        return held
+    updated, taken_back = await revise.update(
+        io,
+        held,
+        rooms.analyst_name,
+        content=given.content,
+        metadata_json=metadata,
+        value_json=given.value_json,
+    )
+    await form_again(rooms, io, taken_back.unformed, given.namespace, formation)
+    return updated
+
+
+async def form(rooms: Rooms, io: IO, note: Note) -> Note:
+    """Take a raw note through the formation graph; whatever fails, it stays stored."""
+    try:
+        await io.invoke(rooms.graph(), initial_state([note]))
+    except AMemError as error:
+        rooms.settings.ledger.count("formation.error")
+        _LOG.warning("Formation failed (%s); the note stays raw.", type(error).__name__)
+    return (await load(io, [note.id], note.namespace)).get(note.id, note)
+
+
+async def form_again(
+    rooms: Rooms, io: IO, note_ids: Sequence[str], namespace: Namespace, formation: Formation
+) -> None:
+    """Notes that became raw because something they drew on was taken back."""
+    if formation == "inline":
+        for note in (await load(io, note_ids, namespace)).values():
+            await form(rooms, io, note)
+    elif formation == "background" and note_ids:
+        rooms.wake()
+
+
+async def form_next(rooms: Rooms, io: IO) -> bool:
+    """Form the oldest waiting note; False when none waits."""
+    waiting = await io.engine.scroll(
+        match("status", Status.RAW), limit=1, order_by="created_at", fields=("ns",)
+    )
+    if not waiting:
+        return False
+    namespace = decode(waiting[0].payload["ns"])
+    notes = await load(io, [waiting[0].id], namespace)
+    for note in notes.values():
+        await io.invoke(rooms.graph(), initial_state([note]))
+    return True
+
+
+async def resume(rooms: Rooms, io: IO, *, retry_parked: bool) -> int:
+    """Form every raw note; returns how many were formed."""
+    if retry_parked:
+        await _unpark(io)
+    formed = rooms.settings.ledger.events().get("formation.formed", 0)
+    while await form_next(rooms, io):
+        pass
+    return rooms.settings.ledger.events().get("formation.formed", 0) - formed
+
+
+async def _unpark(io: IO) -> None:
+    after = None
+    while page := await io.engine.scroll(
+        match("status", Status.PARKED), limit=_CHUNK, after=after, fields=("ns",)
+    ):
+        for point in page:
+            await io.engine.patch(point.id, {"status": str(Status.RAW), "attempts": 0})
+        after = page[-1].id
+
+
+async def read(io: IO, note_id: str, namespace: Namespace) -> Note | None:
+    """A note with the links of both directions."""
+    notes = list((await load(io, [note_id], namespace)).values())
+    return (await with_links(io, notes))[0] if notes else None
+
+
+async def require(io: IO, note_id: str, namespace: Namespace) -> Note:
+    """The note itself, or NoteNotFoundError."""
+    notes = await load(io, [note_id], namespace)
+    if note_id not in notes:
+        raise NoteNotFoundError(
+            f"There is no note {note_id!r} in namespace {'/'.join(namespace)}; "
+            "it may have been forgotten, or live in another namespace."
+        )
+    return notes[note_id]
+
+
+async def update(
+    rooms: Rooms,
+    io: IO,
+    note: NoteLike,
+    namespace: NamespaceLike | None,
+    content: str | None,
+    metadata: Mapping[str, Any] | None,
+) -> Note:
+    held = await require(io, *address(note, namespace))
+    updated, taken_back = await revise.update(
+        io,
+        held,
+        rooms.analyst_name,
+        content=held.content if content is None else content,
+        metadata_json=None if metadata is None else jsonvalue.dumps("metadata", dict(metadata)),
+    )
+    if updated.status is Status.RAW and rooms.formation == "inline":
+        updated = await form(rooms, io, updated)
+    elif rooms.formation == "background":
+        rooms.wake()
+    await form_again(rooms, io, taken_back.unformed, updated.namespace, rooms.formation)
+    return await read(io, updated.id, updated.namespace) or updated
+
+
+async def revert(
+    rooms: Rooms,
+    io: IO,
+    note: NoteLike,
+    namespace: NamespaceLike | None,
+    to_version: int | None,
+) -> Note:
+    held = await require(io, *address(note, namespace))
+    reverted, taken_back = await revise.revert(io, held, rooms.analyst_name, to_version=to_version)
+    await form_again(rooms, io, taken_back.unformed, held.namespace, rooms.formation)
+    return await read(io, reverted.id, reverted.namespace) or reverted
+
+
+async def forget(
+    rooms: Rooms, io: IO, note: NoteLike, namespace: NamespaceLike | None
+) -> forgetting.Forgotten:
+    note_id, home = address(note, namespace)
+    forgotten = await forgetting.forget(io, note_id, home, rooms.analyst_name)
+    await form_again(rooms, io, forgotten.unformed, home, rooms.formation)
+    return forgotten
+
+
+async def history(io: IO, note_id: str, namespace: Namespace) -> list[Revision]:
+    return await revisions(io, await require(io, note_id, namespace))
+
+
+async def listed(io: IO, namespace: Namespace, limit: int) -> list[Note]:
+    """The newest notes of a namespace, newest first, with their links."""
+    if limit < 0:
+        raise InvalidInputError(f"limit is not negative; got {limit}.")
+    return await with_links(io, await recent(io, namespace, limit=limit)) if limit else []
+
+
+async def namespaces(io: IO) -> list[Namespace]:
+    """Every namespace that holds notes, in order."""
+    found = await io.engine.facet("ns", match("kind", "note"), limit=_LISTED)
+    return sorted(decode(encoded) for encoded in found)
+
+
+async def counts(io: IO, namespace: NamespaceLike | None) -> dict[str, int]:
+    """How many notes there are by status."""
+    if namespace is None:
+        where = match("kind", "note")
+    else:
+        where = match("ns", encode(as_namespace(namespace)))
+    return await io.engine.facet("status", where, limit=len(Status))

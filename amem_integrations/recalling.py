@@ -1,0 +1,168 @@
+"""The half of AgenticMemory that only reads, in both forms."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from amem_integrations import operations
+from amem_integrations.ledger import Usage
+from amem_integrations.lifecycle.check import Finding, check
+from amem_integrations.namespace import DEFAULT, Namespace, as_namespace
+from amem_integrations.note import Hit, Link, Note, Revision
+from amem_integrations.operations import Forms, NamespaceLike, NoteLike, address
+from amem_integrations.ports import IO, run
+from amem_integrations.recall.pack import pack
+from amem_integrations.recall.search import search
+
+
+class Recalling(Forms):
+    """Searching, reading and counting notes."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        namespace: NamespaceLike = DEFAULT,
+        k: int = 10,
+        hops: int = 1,
+        filter: Mapping[str, Any] | None = None,
+        at: datetime | None = None,
+    ) -> list[Hit]:
+        """The notes of one namespace that answer `query`, best first, at most `k`.
+
+        hops: how many links to follow from what was found; linked notes compete for the
+        places. filter: conditions on tags, keywords, session, speaker, times, metadata.
+        at: recall as of that moment. Raises InvalidInputError, StoreError, ModelError.
+        """
+        return run(
+            search(
+                self._sync,
+                query,
+                namespace=as_namespace(namespace),
+                k=k,
+                hops=hops,
+                filter=filter,
+                at=at,
+            )
+        )
+
+    async def asearch(
+        self,
+        query: str,
+        *,
+        namespace: NamespaceLike = DEFAULT,
+        k: int = 10,
+        hops: int = 1,
+        filter: Mapping[str, Any] | None = None,
+        at: datetime | None = None,
+    ) -> list[Hit]:
+        """`search`, awaited."""
+        return await search(
+            self._async,
+            query,
+            namespace=as_namespace(namespace),
+            k=k,
+            hops=hops,
+            filter=filter,
+            at=at,
+        )
+
+    async def _search(
+        self,
+        io: IO,
+        query: str,
+        namespace: NamespaceLike,
+        k: int,
+        hops: int,
+        filter: Mapping[str, Any] | None,
+        at: datetime | None,
+    ) -> list[Hit]:
+        labels = as_namespace(namespace)
+        return await search(io, query, namespace=labels, k=k, hops=hops, filter=filter, at=at)
+
+    @staticmethod
+    def pack(
+        hits: Sequence[Hit], token_budget: int, *, count_tokens: Callable[[str], int] | None = None
+    ) -> str:
+        """Hits as one fenced block of data for a prompt, within `token_budget` tokens."""
+        return pack(hits, token_budget, count_tokens=count_tokens)
+
+    def get(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Note | None:
+        """The note as it is now, with the links of both directions; None if it is not there."""
+        return run(operations.read(self._sync, *address(note, namespace)))
+
+    async def aget(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Note | None:
+        """`get`, awaited."""
+        return await operations.read(self._async, *address(note, namespace))
+
+    def links(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> tuple[Link, ...]:
+        """The links of a note, those it made and those made to it."""
+        found = self.get(note, namespace=namespace)
+        return found.links if found is not None else ()
+
+    async def alinks(
+        self, note: NoteLike, *, namespace: NamespaceLike | None = None
+    ) -> tuple[Link, ...]:
+        """`links`, awaited."""
+        found = await self.aget(note, namespace=namespace)
+        return found.links if found is not None else ()
+
+    def history(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> list[Revision]:
+        """Every revision of a note, oldest first. Raises NoteNotFoundError."""
+        return run(operations.history(self._sync, *address(note, namespace)))
+
+    async def ahistory(
+        self, note: NoteLike, *, namespace: NamespaceLike | None = None
+    ) -> list[Revision]:
+        """`history`, awaited."""
+        return await operations.history(self._async, *address(note, namespace))
+
+    def recent(self, *, namespace: NamespaceLike = DEFAULT, limit: int = 20) -> list[Note]:
+        """The notes stored last, newest first."""
+        return run(operations.listed(self._sync, as_namespace(namespace), limit))
+
+    async def arecent(self, *, namespace: NamespaceLike = DEFAULT, limit: int = 20) -> list[Note]:
+        """`recent`, awaited."""
+        return await operations.listed(self._async, as_namespace(namespace), limit)
+
+    def namespaces(self) -> list[Namespace]:
+        """Every namespace that holds notes, in order."""
+        return run(operations.namespaces(self._sync))
+
+    async def anamespaces(self) -> list[Namespace]:
+        """`namespaces`, awaited."""
+        return await operations.namespaces(self._async)
+
+    def count(self, namespace: NamespaceLike | None = None) -> int:
+        """How many notes there are, in one namespace or in all."""
+        return sum(run(operations.counts(self._sync, namespace)).values())
+
+    async def acount(self, namespace: NamespaceLike | None = None) -> int:
+        """`count`, awaited."""
+        return sum((await operations.counts(self._async, namespace)).values())
+
+    def health(self, namespace: NamespaceLike | None = None) -> dict[str, int]:
+        """Notes by status, and every event counted since opening: dropped, failed, redone."""
+        return {
+            **run(operations.counts(self._sync, namespace)),
+            **self._rooms.settings.ledger.events(),
+        }
+
+    async def ahealth(self, namespace: NamespaceLike | None = None) -> dict[str, int]:
+        """`health`, awaited."""
+        counts = await operations.counts(self._async, namespace)
+        return {**counts, **self._rooms.settings.ledger.events()}
+
+    def usage(self, namespace: NamespaceLike | None = None) -> Mapping[str, Usage]:
+        """Model calls, tokens and seconds since opening, by step and in total."""
+        return self._rooms.settings.ledger.usage(
+            None if namespace is None else as_namespace(namespace)
+        )
+
+    def check(self) -> list[Finding]:
+        """Scan everything for what must not be there; empty when all is well."""
+        return run(check(self._sync))
+
+    async def acheck(self) -> list[Finding]:
+        """`check`, awaited."""
+        return await check(self._async)
