@@ -158,7 +158,8 @@ class Embedder(Protocol):
 class SparseEncoder(Protocol):
     """Text to term weights: BM25 term frequencies, IDF is the engine's. Pure and quick."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def document(self, text: str) -> SparseVector: ...
 
@@ -171,7 +172,8 @@ class ChatModel(Protocol):
     Raises AnalysisError, with whether a retry can help.
     """
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def complete(self, request: ChatRequest) -> ChatReply: ...
 
@@ -179,16 +181,23 @@ class ChatModel(Protocol):
 
 
 class Analyst(Protocol):
-    """Makes the judgements of A-Mem (paper §3.1–3.3).
+    """Makes the judgements of A-Mem (paper §3.1–3.3)."""
 
-    reads_candidates: whether text of the candidates can end up in what it writes about the
-        subject; then forgetting one of them takes that judgement back.
-    needs_statistics: whether it wants `Subject.background` and `Candidate.reverse_rank`.
-    """
+    @property
+    def name(self) -> str: ...
 
-    name: str
-    reads_candidates: bool
-    needs_statistics: bool
+    @property
+    def reads_candidates(self) -> bool:
+        """Whether text of the candidates can end up in what it writes about the subject.
+
+        Forgetting one of them then takes that judgement back.
+        """
+        ...
+
+    @property
+    def needs_statistics(self) -> bool:
+        """Whether it wants `Subject.background` and `Candidate.reverse_rank`."""
+        ...
 
     async def construct(self, io: "IO", subject: Subject) -> Understanding: ...
 
