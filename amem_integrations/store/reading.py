@@ -3,6 +3,7 @@
 Queries by meaning and words live in `recall`; writing lives in `writing.py`.
 """
 
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -21,11 +22,19 @@ async def load(io: IO, note_ids: Iterable[str], namespace: Namespace) -> dict[st
     Their links are the ones they made themselves. Ids of another namespace are absent, as
     if they did not exist.
     """
-    wanted = list(dict.fromkeys(note_ids))
+    wanted = [note_id for note_id in dict.fromkeys(note_ids) if _is_id(note_id)]
     if not wanted:
         return {}
     notes = (note_from(point) for point in await io.engine.get(wanted) if "ns" in point.payload)
     return {note.id: note for note in notes if note.namespace == namespace}
+
+
+def _is_id(text: str) -> bool:
+    """Whether a caller's text can be a note's id at all; engines refuse what is no UUID."""
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False
 
 
 async def with_links(io: IO, notes: Sequence[Note]) -> list[Note]:

@@ -1,0 +1,126 @@
+"""Commits under interference: a judgement that takes a while, and a store that moves on."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from amem_integrations import AgenticMemory, Status
+from amem_integrations.errors import AnalysisError
+from tests.support import again, chat_model, judgement, links_everything, open_memory
+
+
+class Interference:
+    """A judge that runs `meanwhile` once, while it is judging the text that holds `when`."""
+
+    def __init__(self, when: str) -> None:
+        self.when = when
+        self.meanwhile: Callable[[], Any] | None = None
+
+    def __call__(self, text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+        if self.when in text and self.meanwhile is not None:
+            action, self.meanwhile = self.meanwhile, None
+            action()
+        return links_everything(text, candidates)
+
+
+@pytest.fixture
+def judge() -> Interference:
+    return Interference("violin")
+
+
+@pytest.fixture
+def memory(judge: Interference) -> Any:
+    with open_memory(model=chat_model(judge)) as memory:
+        yield memory
+
+
+def test_a_neighbour_changed_meanwhile_is_not_overwritten(
+    memory: AgenticMemory, judge: Interference
+) -> None:
+    old = memory.add("The redis cache")
+    judge.meanwhile = lambda: memory.add("Memcached instead")
+    memory.add("The violin lesson")
+    keywords = again(memory, old).keywords
+    assert "seen-Memcached" in keywords or memory.health().get("commit.redone", 0) > 0
+    assert {r.kind for r in memory.history(old)} == {"formed", "evolved"}
+    assert memory.check() == []
+
+
+def test_a_note_forgotten_while_it_is_formed_does_not_come_back(
+    memory: AgenticMemory, judge: Interference
+) -> None:
+    old = memory.add("The redis cache")
+    raw = memory.add("The violin lesson", formation="off")
+    judge.meanwhile = lambda: memory.forget(raw)
+    memory.resume()
+    assert memory.get(raw) is None
+    assert again(memory, old).keywords == old.keywords
+    assert memory.count() == 1
+    assert memory.health()["formation.gone"] == 1
+
+
+def test_a_candidate_forgotten_meanwhile_leaves_no_trace_and_the_note_is_judged_again(
+    memory: AgenticMemory, judge: Interference
+) -> None:
+    old = memory.add("The redis cache")
+    judge.meanwhile = lambda: memory.forget(old)
+    note = memory.add("The violin lesson")
+    assert note.status is Status.RAW
+    assert memory.resume() == 1
+    formed = again(memory, note)
+    assert formed.status is Status.FORMED
+    assert formed.links == ()
+    assert memory.check() == []
+
+
+def test_a_note_updated_while_it_is_formed_is_formed_from_the_new_text(
+    memory: AgenticMemory, judge: Interference
+) -> None:
+    raw = memory.add("The violin lesson", key="k", formation="off")
+    judge.meanwhile = lambda: memory.update(raw, "A cello lesson")
+    memory.resume()
+    found = again(memory, raw)
+    assert found.content == "A cello lesson"
+    assert found.keywords == ("cello", "lesson")
+
+
+def test_ids_that_were_not_offered_are_dropped_and_counted() -> None:
+    def lies(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+        link = {"reason": "r", "kind": "cause", "strength": 1.0}
+        change = {"keywords": ["x"], "tags": [], "context": "", "reason": ""}
+        return judgement(
+            text,
+            links=[{"to": "77", **link}, {"to": "ffffffff", **link}],
+            evolutions=[{"note": "78", **change}],
+        )
+
+    with open_memory(model=chat_model(lies)) as memory:
+        memory.add("The redis cache")
+        note = memory.add("The violin lesson")
+        assert (note.status, note.links) == (Status.FORMED, ())
+        health = memory.health()
+        assert health["dropped.link.not_offered"] == 2
+        assert health["dropped.evolution.not_offered"] == 1
+
+
+def test_failures_park_the_note_which_stays_findable_and_can_be_retried() -> None:
+    broken = True
+
+    def judge(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+        if broken:
+            raise AnalysisError("no", reason="refusal", retryable=False)
+        return judgement(text)
+
+    with open_memory(model=chat_model(judge)) as memory:
+        note = memory.add("The redis cache")
+        assert (note.status, note.attempts) == (Status.RAW, 1)
+        assert memory.resume() == 0
+        parked = again(memory, note)
+        assert (parked.status, parked.attempts) == (Status.PARKED, 3)
+        assert parked.version == 1
+        assert memory.search("redis")[0].note.id == note.id
+        broken = False
+        assert memory.resume() == 0
+        assert memory.resume(retry_parked=True) == 1
+        assert again(memory, note).status is Status.FORMED

@@ -1,0 +1,164 @@
+"""The formation graph as LangGraph users see it."""
+
+import json
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
+
+from amem_integrations import Note, Status
+from amem_integrations.formation.state import FormationState, initial_state
+from tests.support import again, chat_model, judgement, open_memory
+
+STEPS = {
+    "fused": ["accept", "candidates", "judge", "commit"],
+    "staged": ["accept", "construct", "candidates", "link", "evolve", "commit"],
+}
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+
+
+@pytest.mark.parametrize("mode", STEPS)
+def test_the_graph_can_be_drawn(mode: Any) -> None:
+    with open_memory(mode=mode) as memory:
+        drawn = memory.graph().get_graph()
+        assert list(drawn.nodes) == ["__start__", *STEPS[mode], "__end__"]
+        assert "commit" in drawn.draw_mermaid()
+
+
+@pytest.mark.parametrize("mode", STEPS)
+def test_it_streams_its_steps_in_order(mode: Any) -> None:
+    with open_memory(mode=mode, model=chat_model()) as memory:
+        memory.add("The redis cache")
+        raw = memory.add("The redis eviction policy", formation="off")
+        steps = [next(iter(c)) for c in memory.graph().stream(initial_state([raw]))]
+        assert steps == STEPS[mode]
+        assert again(memory, raw).status is Status.FORMED
+
+
+async def test_it_streams_its_steps_asynchronously() -> None:
+    async with open_memory(model=chat_model()) as memory:
+        raw = await memory.aadd("The redis eviction policy", formation="off")
+        graph = memory.graph()
+        steps = [next(iter(c)) async for c in graph.astream(initial_state([raw]))]
+        assert steps == STEPS["fused"]
+
+
+@pytest.mark.parametrize(("mode", "calls"), [("fused", 1), ("staged", 3)])
+def test_calls_of_the_model_a_note(mode: Any, calls: int) -> None:
+    model = chat_model()
+    with open_memory(mode=mode, model=model) as memory:
+        memory.add("The redis cache", namespace="a")
+        before = len(model.calls)
+        memory.add("The redis eviction policy", namespace="a")
+        assert len(model.calls) - before == calls
+        usage = memory.usage("a")
+        assert usage["total"].calls == len(model.calls)
+        assert usage["total"].tokens_in > 0
+        assert memory.usage("b") == {}
+
+
+@pytest.mark.parametrize(
+    ("switches", "steps"),
+    [
+        ({"link": False}, {"construct": 2, "evolve": 1}),
+        ({"evolve": False}, {"construct": 2, "link": 1}),
+        ({"link": False, "evolve": False}, {"construct": 2}),
+    ],
+)
+def test_a_step_that_is_switched_off_costs_nothing(
+    switches: dict[str, bool], steps: dict[str, int]
+) -> None:
+    with open_memory(mode="staged", model=chat_model(), **switches) as memory:
+        memory.add("The redis cache")
+        memory.add("The redis eviction policy")
+        usage = {step: each.calls for step, each in memory.usage().items() if step != "total"}
+        assert usage == steps
+
+
+def test_tokens_of_formation_do_not_leak_into_the_stream_of_the_users_graph() -> None:
+    with open_memory(model=chat_model()) as memory:
+
+        def remember(state: FormationState) -> FormationState:
+            memory.add("The redis cache")
+            return {}
+
+        builder = StateGraph(FormationState)
+        builder.add_node("remember", remember)
+        builder.add_edge(START, "remember")
+        builder.add_edge("remember", END)
+        outer = builder.compile()
+        chunks = list(outer.stream({"namespace": []}, stream_mode="messages", subgraphs=True))
+        assert chunks == []
+        assert memory.count() == 1
+
+
+@pytest.mark.parametrize("answer", [True, False])
+@pytest.mark.parametrize("mode", STEPS)
+def test_review_interrupts_before_the_commit(mode: Any, answer: bool) -> None:
+    model = chat_model()
+    with open_memory(mode=mode, model=model) as memory:
+        memory.add("The redis cache")
+        raw = memory.add("The redis eviction policy", formation="off")
+        graph = memory.graph(review=True, checkpointer=InMemorySaver())
+        paused = graph.invoke(initial_state([raw]), CONFIG)
+        shown = paused["__interrupt__"][0].value  # type: ignore[typeddict-item]
+        assert shown[raw.id]["understanding"]["keywords"]
+        assert again(memory, raw).status is Status.RAW
+        calls = len(model.calls)
+        done = graph.invoke(Command(resume=answer), CONFIG)
+        assert len(model.calls) == calls
+        outcome = "formed" if answer else "rejected"
+        assert done["outcomes"][raw.id]["status"] == outcome
+        assert again(memory, raw).status is (Status.FORMED if answer else Status.RAW)
+
+
+async def test_review_asynchronously() -> None:
+    async with open_memory(model=chat_model()) as memory:
+        raw = await memory.aadd("The redis eviction policy", formation="off")
+        graph = memory.graph(review=True, checkpointer=InMemorySaver())
+        await graph.ainvoke(initial_state([raw]), CONFIG)
+        done = await graph.ainvoke(Command(resume={raw.id: True}), CONFIG)
+        assert done["outcomes"][raw.id]["status"] == "formed"
+
+
+def test_a_static_interrupt_before_commit_works_too() -> None:
+    with open_memory(model=chat_model()) as memory:
+        raw = memory.add("The redis eviction policy", formation="off")
+        graph = memory.graph(checkpointer=InMemorySaver())
+        graph.invoke(initial_state([raw]), CONFIG, interrupt_before=["commit"])
+        assert again(memory, raw).status is Status.RAW
+        graph.invoke(None, CONFIG)
+        assert again(memory, raw).status is Status.FORMED
+
+
+def test_checkpoints_hold_no_content_and_only_json() -> None:
+    saver = InMemorySaver()
+    with open_memory(model=chat_model(lambda text, _: judgement("unrelated words"))) as memory:
+        memory.add("Marmalade is kept in the cellar")
+        raw = memory.add("Marmalade was moved upstairs", formation="off")
+        memory.graph(checkpointer=saver).invoke(initial_state([raw]), CONFIG)
+        blobs = b"".join(value[1] for value in saver.blobs.values() if isinstance(value, tuple))
+        assert b"armalade" not in blobs
+        state = memory.graph(checkpointer=saver).get_state(CONFIG).values
+        assert json.loads(json.dumps(state)) == state
+
+
+def test_one_run_can_serve_several_notes() -> None:
+    with open_memory(model=chat_model()) as memory:
+        raws = memory.add_many(["The redis cache", "Redis eviction"], formation="off")
+        done = memory.graph().invoke(initial_state(raws))
+        assert {o["status"] for o in done["outcomes"].values()} == {"formed"}
+        second: Note = again(memory, raws[1])
+        assert [link.to for link in second.outgoing] == [raws[0].id]
+        assert memory.check() == []
+
+
+def test_a_finished_note_is_not_formed_twice() -> None:
+    model = chat_model()
+    with open_memory(model=model) as memory:
+        note = memory.add("The redis cache")
+        done = memory.graph().invoke(initial_state([note]))
+        assert done["outcomes"][note.id]["status"] == "superseded"
+        assert len(model.calls) == 1

@@ -1,0 +1,77 @@
+"""What several test modules share: a scripted judge and quick ways to open a memory."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from amem_integrations import AgenticMemory, Note
+from amem_integrations.testing import HashEmbedder, ScriptedChatModel
+
+Judge = Callable[[str, list[dict[str, Any]]], Mapping[str, Any]]
+
+EMBEDDER = HashEmbedder()
+
+
+def shown_notes(messages: Sequence[BaseMessage]) -> tuple[str, list[dict[str, Any]]]:
+    """The new note's text and the candidates, as a prompt shows them."""
+    lines = str(messages[1].content).splitlines()
+    start, end = lines.index("<notes>"), lines.index("</notes>")
+    new, *candidates = (json.loads(line) for line in lines[start + 1 : end])
+    return new["new"]["text"], candidates
+
+
+def words(text: str) -> list[str]:
+    return [word for word in re.findall(r"\w+", text) if len(word) > 3][:5] or ["thing"]
+
+
+def judgement(text: str, **fields: Any) -> dict[str, Any]:
+    """An answer to any of the questions: what was understood of `text`, and `fields`."""
+    return {
+        "keywords": words(text),
+        "tags": ["tag-" + words(text)[0].lower(), "talk"],
+        "context": f"About {' '.join(words(text)[:2])}.",
+        "links": [],
+        "evolutions": [],
+        **fields,
+    }
+
+
+def links_everything(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+    """Links the note to every candidate and adds its first word to their keywords."""
+    marker = words(text)[0]
+    return judgement(
+        text,
+        links=[
+            {"to": c["n"], "reason": f"both on {marker}", "kind": "same-matter", "strength": 0.9}
+            for c in candidates
+        ],
+        evolutions=[
+            {
+                "note": c["n"],
+                "keywords": [*c.get("keywords", []), f"seen-{marker}"],
+                "tags": [*c.get("tags", []), f"tag-{marker}"],
+                "context": f"{c.get('context', '')} Now with {marker}.",
+                "reason": f"{marker} came up",
+            }
+            for c in candidates
+        ],
+    )
+
+
+def chat_model(judge: Judge = links_everything, **settings: Any) -> ScriptedChatModel:
+    return ScriptedChatModel(lambda messages: judge(*shown_notes(messages)), **settings)
+
+
+def open_memory(location: Any = None, **settings: Any) -> AgenticMemory:
+    settings.setdefault("embedder", EMBEDDER)
+    return AgenticMemory(location, **settings)
+
+
+def again(memory: AgenticMemory, note: Note | str) -> Note:
+    """The note as it is now; it must exist."""
+    found = memory.get(note)
+    assert found is not None
+    return found

@@ -1,0 +1,439 @@
+"""AgenticMemory: what callers may give it, and the ways in which it is used."""
+
+import asyncio
+import gc
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amem_integrations import AgenticMemory, Status
+from amem_integrations.errors import (
+    AMemError,
+    EmbeddingError,
+    InvalidFilterError,
+    InvalidInputError,
+    ModelUnavailableError,
+    StoreClosedError,
+)
+from amem_integrations.testing import HashEmbedder, ScriptedChatModel
+from tests.support import EMBEDDER, again, chat_model, judgement, open_memory
+
+
+@pytest.fixture
+def memory() -> Any:
+    with open_memory() as memory:
+        yield memory
+
+
+# -- what may be given ------------------------------------------------------------------------
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("content", ["", " ", "\n\t", "\u3000"])
+def test_blank_content_is_refused(memory: AgenticMemory, content: str) -> None:
+    with pytest.raises(InvalidInputError, match="empty or blank"):
+        memory.add(content)
+    assert memory.count() == 0
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        nested(200),
+        {"n": float("nan")},
+        {"n": float("inf")},
+        {"b": b"bytes"},
+        {1: "integer key"},
+        {"o": object()},
+        {"s": {1, 2}},
+    ],
+    ids=["deep", "nan", "inf", "bytes", "int-key", "object", "set"],
+)
+def test_metadata_that_json_cannot_hold_is_refused_and_nothing_is_lost(
+    memory: AgenticMemory, metadata: Any
+) -> None:
+    kept = memory.add("The redis cache")
+    with pytest.raises(InvalidInputError, match="metadata"):
+        memory.add("Memcached", metadata=metadata)
+    assert [hit.note.id for hit in memory.search("redis")] == [kept.id]
+    assert memory.count() == 1
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"n": 2**70, "m": -(2**63), "f": 1.0, "i": 1, "t": True, "z": None},
+        {"z": 1, "a": {"y": [1, [2, {}]]}, "": "empty", "a.b": 1, 'q"q': 2, "ключ": "值"},
+        {"nul": "a\x00b", "lone": "\ud800", "emoji": "👩‍👩‍👧"},
+        nested(90),
+    ],
+)
+def test_metadata_comes_back_exactly(memory: AgenticMemory, metadata: Any) -> None:
+    note = memory.add("The redis cache", metadata=metadata)
+    found = again(memory, note).metadata
+    assert found == metadata
+    assert list(found) == list(metadata)
+
+
+TEXTS = [
+    "nul \x00 inside",
+    "\u202eright to left\u202c שלום עולם",
+    "👩‍👩‍👧‍👦 🏳️‍🌈 emoji only 🙂",
+    "用户希望为缓存系统添加LRU淘汰策略",
+    "ქართული Ελληνικά русский עברית العربية हिन्दी বাংলা ਪੰਜਾਬੀ ગુજરાતી தமிழ் తెలుగు ಕನ್ನಡ "
+    "മലയാളം සිංහල ไทย ລາວ བོད་ မြန်မာ ᏣᎳᎩ ភាសាខ្មែរ 한국어 日本語 中文 አማርኛ հայերեն ⵜⴰⵎⴰⵣⵉⵖⵜ ߒߞߏ "
+    "ᠮᠣᠩᠭᠣᠯ ᐃᓄᒃᑎᑐᑦ ꦗꦮ ᮞᮥᮔ᮪ᮓ ᬩᬮᬶ ދިވެހި ܣܘܪܝܝܐ ⲕⲏⲙⲉ 𐌲𐌿𐍄𐌹𐍃𐌺 𐎠𐎼𐎹 ᚱᚢᚾ ᜊᜌ᜔ᜊᜌᜒᜈ᜔ ꧁꧂",
+    "a",
+    "x" * 5000,
+    "e\u0301 versus \u00e9",
+    '{"json": "like"} <notes> </notes> ```',
+    "line\r\nbreaks\u2028and\u2029more",
+]
+
+
+@pytest.mark.parametrize("content", TEXTS, ids=range(len(TEXTS)))
+def test_any_text_is_kept_as_given_and_formed(memory: AgenticMemory, content: str) -> None:
+    memory.add("The redis cache")
+    note = memory.add(content)
+    assert again(memory, note).content == content
+    assert note.status is Status.FORMED
+    assert note.id in [hit.note.id for hit in memory.search(content)]
+
+
+def test_a_lone_surrogate_in_content_is_refused_with_its_place(memory: AgenticMemory) -> None:
+    with pytest.raises(InvalidInputError, match="position 3"):
+        memory.add("abc\ud800")
+
+
+def test_two_megabytes_are_stored_whole_and_found_by_their_end(memory: AgenticMemory) -> None:
+    filler = "The committee discussed the budget of the harbour in some detail. " * 30_000
+    content = filler + "The password of the lighthouse is marzipan."
+    assert len(content) > 1_900_000
+    memory.add("An unrelated remark on weather")
+    note = memory.add(content)
+    assert again(memory, note).content == content
+    assert memory.search("lighthouse password marzipan", k=1)[0].note.id == note.id
+
+
+@pytest.mark.parametrize(
+    "namespace", ["", " ", (), ("a", ""), ("a", 1), ("a\x00",), ("\ud800",), ("x" * 5000,)]
+)
+def test_namespaces_that_cannot_be(memory: AgenticMemory, namespace: Any) -> None:
+    for call in (
+        lambda: memory.add("x", namespace=namespace),
+        lambda: memory.search("x", namespace=namespace),
+        lambda: memory.count(namespace),
+    ):
+        with pytest.raises(InvalidInputError, match="amespace"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "namespace",
+    [
+        ("a", '","b'),
+        ('["a"]',),
+        ("a.b", "c/d", "%_*"),
+        ("*",),
+        ("' OR 1=1 --",),
+        ("日本", "👩‍👩‍👧"),
+        ("\u202etxt",),
+        ("a\nb",),
+    ],
+)
+def test_hostile_namespaces_are_just_names(memory: AgenticMemory, namespace: Any) -> None:
+    memory.add("The redis cache", namespace="a")
+    note = memory.add("The redis cache", namespace=namespace)
+    assert [hit.note.id for hit in memory.search("redis", namespace=namespace)] == [note.id]
+    assert sorted(memory.namespaces()) == sorted([("a",), tuple(namespace)])
+
+
+def test_naive_times_are_utc_and_aware_ones_are_converted(memory: AgenticMemory) -> None:
+    naive = memory.add("naive", occurred_at=datetime(2026, 5, 1, 12))
+    aware = memory.add(
+        "aware", occurred_at=datetime(2026, 5, 1, 12, tzinfo=timezone(timedelta(hours=8)))
+    )
+    assert naive.occurred_at == datetime(2026, 5, 1, 12, tzinfo=UTC)
+    assert aware.occurred_at == datetime(2026, 5, 1, 4, tzinfo=UTC)
+
+
+def test_k_of_any_size(memory: AgenticMemory) -> None:
+    for n in range(15):
+        memory.add(f"The redis cache number {n}")
+    assert memory.search("redis", k=0) == []
+    assert len(memory.search("redis", k=1_000_000)) == 15
+    with pytest.raises(InvalidInputError, match="k"):
+        memory.search("redis", k=-1)
+
+
+def test_filters_that_mean_nothing_are_refused(memory: AgenticMemory) -> None:
+    memory.add("The redis cache")
+    for filter in ({"tags": {"$regex": "x"}}, {"nonsense": 1}, {"$xor": []}):
+        with pytest.raises(InvalidFilterError):
+            memory.search("redis", filter=filter)
+
+
+def test_an_item_with_a_misspelt_field_is_refused_before_anything_is_written(
+    memory: AgenticMemory,
+) -> None:
+    with pytest.raises(InvalidInputError, match="speeker"):
+        memory.add_many(["fine", {"content": "x", "speeker": "Ann"}])
+    with pytest.raises(InvalidInputError, match="content"):
+        memory.add_many([{"speaker": "Ann"}])
+    assert memory.count() == 0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"formation": "later"}, {"mode": "both"}, {"neighbours": 0}, {"collection": "../up"}],
+)
+def test_settings_that_mean_nothing_are_refused(settings: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        open_memory(**settings)
+
+
+def test_a_model_that_does_not_exist() -> None:
+    with pytest.raises(ModelUnavailableError, match="nonsense"):
+        open_memory(model="nonsense:model-x")
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        lambda texts: [[float("nan")] * 4 for _ in texts],
+        lambda texts: [[1.0, 0.0, 0.0] for _ in texts],
+        lambda texts: [],
+    ],
+    ids=["nan", "size", "count"],
+)
+def test_an_embedder_that_goes_wrong_loses_nothing(vectors: Callable[[Any], Any]) -> None:
+    good = True
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [[1.0, 0.0, 0.0, float(len(text))] for text in texts] if good else vectors(texts)
+
+    with AgenticMemory(embedder=embed) as memory:
+        kept = memory.add("The redis cache")
+        good = False
+        with pytest.raises(EmbeddingError):
+            memory.add("Memcached")
+        good = True
+        assert [hit.note.id for hit in memory.search("redis")] == [kept.id]
+        assert memory.check() == []
+
+
+# -- identity ---------------------------------------------------------------------------------
+
+
+def test_a_repeated_write_is_the_same_note(memory: AgenticMemory) -> None:
+    first = memory.add("ok", speaker="Ann", session="s", sequence=3)
+    second = memory.add("ok", speaker="Ann", session="s", sequence=3)
+    assert first.id == second.id
+    assert memory.count() == 1
+
+
+def test_a_second_utterance_is_another_note(memory: AgenticMemory) -> None:
+    at = datetime(2026, 5, 1, tzinfo=UTC)
+    notes = [
+        memory.add("ok", speaker="Ann", session="s", sequence=3),
+        memory.add("ok", speaker="Ann", session="s", sequence=4),
+        memory.add("ok", speaker="Bob", session="s", sequence=3),
+        memory.add("ok", speaker="Ann", session="t", sequence=3),
+        memory.add("ok", occurred_at=at),
+        memory.add("ok", key="my own"),
+    ]
+    assert len({note.id for note in notes}) == memory.count() == 6
+
+
+def test_equal_items_of_one_batch_are_kept_apart_and_the_batch_can_be_repeated(
+    memory: AgenticMemory,
+) -> None:
+    items = ["ok", "fine", "ok", {"content": "ok"}]
+    first = [note.id for note in memory.add_many(items)]
+    assert len(set(first)) == 4
+    assert [note.id for note in memory.add_many(items)] == first
+    assert memory.count() == 4
+
+
+def test_progress_is_told(memory: AgenticMemory) -> None:
+    seen: list[tuple[int, int]] = []
+    memory.add_many(["a b", "c d", "e f"], progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+# -- formation --------------------------------------------------------------------------------
+
+
+def test_off_leaves_notes_raw_and_findable_until_resume(memory: AgenticMemory) -> None:
+    notes = memory.add_many(["The redis cache", "Redis cache eviction"], formation="off")
+    assert {note.status for note in notes} == {Status.RAW}
+    assert memory.search("eviction")[0].note.id == notes[1].id
+    assert memory.resume() == 2
+    assert again(memory, notes[1]).status is Status.FORMED
+
+
+def test_background_formation_is_finished_by_flush(tmp_path: Path) -> None:
+    model = chat_model(latency=0.02)
+    with open_memory(tmp_path, model=model, formation="background") as memory:
+        notes = [memory.add(f"The redis cache number {n}") for n in range(6)]
+        assert memory.flush(timeout=30)
+        assert {again(memory, note).status for note in notes} == {Status.FORMED}
+        assert len(model.calls) == 6
+        assert memory.check() == []
+
+
+def test_a_background_worker_takes_up_what_an_earlier_one_left(tmp_path: Path) -> None:
+    with open_memory(tmp_path, formation="off") as memory:
+        note = memory.add("The redis cache")
+    with open_memory(tmp_path, formation="background") as memory:
+        assert memory.flush(timeout=30)
+        assert again(memory, note).status is Status.FORMED
+
+
+def test_background_formation_leaves_no_thread_behind() -> None:
+    before = set(threading.enumerate())
+    with open_memory(formation="background") as memory:
+        memory.add("The redis cache")
+        assert memory.flush(timeout=30)
+    assert [t for t in set(threading.enumerate()) - before if t.name == "amem-formation"] == []
+
+
+def test_a_memory_that_is_dropped_releases_its_directory(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path, formation="background")
+    memory.add("The redis cache")
+    del memory
+    gc.collect()
+    with open_memory(tmp_path, embedder=HashEmbedder()) as again_opened:
+        assert again_opened.count() == 1
+
+
+# -- two forms, loops, threads ----------------------------------------------------------------
+
+
+async def test_both_forms_do_the_same() -> None:
+    clock = iter(datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=n) for n in range(10_000))
+    ticks = list(clock)
+
+    def opened() -> AgenticMemory:
+        moments = iter(ticks)
+        return open_memory(model=chat_model(), clock=lambda: next(moments))
+
+    texts = ["The redis cache", "Memcached instead", "Redis it is, with eviction"]
+    sync, asynchronous = opened(), opened()
+    for text in texts:
+        assert sync.add(text) == await asynchronous.aadd(text)
+    assert sync.search("eviction") == await asynchronous.asearch("eviction")
+    assert sync.namespaces() == await asynchronous.anamespaces()
+    assert sync.recent() == await asynchronous.arecent()
+    assert sync.health() == await asynchronous.ahealth()
+    note = sync.recent()[0]
+    assert sync.get(note) == await asynchronous.aget(note)
+    assert sync.links(note) == await asynchronous.alinks(note)
+    assert sync.history(note) == await asynchronous.ahistory(note)
+    assert sync.update(note, "Changed") == await asynchronous.aupdate(note, "Changed")
+    assert sync.revert(note) == await asynchronous.arevert(note)
+    assert sync.check() == await asynchronous.acheck() == []
+    assert sync.forget(note) == await asynchronous.aforget(note)
+    sync.close()
+    await asynchronous.aclose()
+
+
+def test_several_event_loops_one_after_another() -> None:
+    memory = open_memory(model=chat_model())
+    for n in range(3):
+        note = asyncio.run(memory.aadd(f"The redis cache number {n}"))
+        assert asyncio.run(memory.aget(note)) is not None
+    assert len(asyncio.run(memory.asearch("redis"))) == 3
+    asyncio.run(memory.aclose())
+
+
+async def test_the_sync_form_works_inside_a_running_loop(memory: AgenticMemory) -> None:
+    note = memory.add("The redis cache")
+    assert memory.search("redis")[0].note == note
+
+
+def test_many_threads_lose_nothing() -> None:
+    with open_memory(model=chat_model()) as memory, ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: memory.add(f"The redis cache number {n}"), range(40)))
+        assert memory.count() == 40
+        memory.resume(retry_parked=True)
+        assert {note.status for note in memory.recent(limit=50)} == {Status.FORMED}
+        assert memory.check() == []
+
+
+async def test_many_tasks_lose_nothing() -> None:
+    async with open_memory(model=chat_model(latency=0.001)) as memory:
+        await asyncio.gather(*(memory.aadd(f"The redis cache number {n}") for n in range(40)))
+        assert await memory.acount() == 40
+        await memory.aresume(retry_parked=True)
+        assert {note.status for note in await memory.arecent(limit=50)} == {Status.FORMED}
+        assert await memory.acheck() == []
+
+
+async def test_a_cancelled_call_leaves_a_stored_note() -> None:
+    async with open_memory(model=chat_model(latency=5.0)) as memory:
+        task = asyncio.create_task(memory.aadd("The redis cache"))
+        await asyncio.sleep(0.2)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await memory.arecent())[0].status is Status.RAW
+
+
+# -- closing ----------------------------------------------------------------------------------
+
+
+def test_use_after_close_says_so() -> None:
+    memory = open_memory()
+    memory.close()
+    memory.close()
+    with pytest.raises(StoreClosedError):
+        memory.add("The redis cache")
+
+
+async def test_closing_asynchronously_twice() -> None:
+    memory = open_memory()
+    await memory.aclose()
+    await memory.aclose()
+    with pytest.raises(AMemError):
+        await memory.aadd("The redis cache")
+
+
+# -- failing models ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["not json at all", "", "{", TimeoutError("slow"), RuntimeError("odd"), {"keywords": []}],
+    ids=["prose", "empty", "truncated", "timeout", "odd", "wrong"],
+)
+def test_whatever_the_model_does_the_note_is_stored_with_a_reason(reply: Any) -> None:
+    model = ScriptedChatModel([reply], after="repeat")
+    with open_memory(model=model, embedder=EMBEDDER) as memory:
+        note = memory.add("The redis cache")
+        assert (note.status, note.content) == (Status.RAW, "The redis cache")
+        assert note.last_error
+        assert memory.search("redis")[0].note.id == note.id
+        assert memory.health()["formation.failed"] == 1
+        assert memory.usage()["total"].failures + memory.usage()["total"].calls > 0
+
+
+def test_a_model_without_structured_output_works_from_text() -> None:
+    def judge(messages: Any) -> str:
+        import json
+
+        return f"Sure! ```json\n{json.dumps(judgement('The redis cache'))}\n``` Done."
+
+    with open_memory(model=ScriptedChatModel(judge, methods=())) as memory:
+        assert memory.add("The redis cache").keywords == ("redis", "cache")
