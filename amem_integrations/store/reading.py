@@ -7,11 +7,11 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from amem_integrations.conditions import EVERYTHING, Condition, both, match
+from amem_integrations.conditions import EVERYTHING, Condition, both, ids, match
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Link, Note, Revision
 from amem_integrations.ports import IO, Point
-from amem_integrations.store.schema import note_from, revision_from, within
+from amem_integrations.store.schema import link_from, note_from, revision_from, within
 
 _PAGE = 256
 
@@ -50,7 +50,7 @@ async def with_links(io: IO, notes: Sequence[Note]) -> list[Note]:
         link.source for links in incoming.values() for link in links
     }
     unknown = {link.to for note in notes for link in note.outgoing} - known
-    known |= (await load(io, sorted(unknown), namespace)).keys()
+    known |= await existing(io, sorted(unknown), namespace)
     return [
         replace(
             note,
@@ -70,11 +70,20 @@ async def backlinks(
     found: dict[str, list[Link]] = {}
     targets = set(note_ids)
     where = within(namespace, match("link_ids", *note_ids))
-    for note in await every_note(io, where):
-        for link in note.outgoing:
-            if link.to in targets:
-                found.setdefault(link.to, []).append(link)
+    for point in await every_point(io, where, fields=("links",)):
+        for data in point.payload["links"]:
+            if data["to"] in targets:
+                found.setdefault(data["to"], []).append(link_from(point.id, data))
     return found
+
+
+async def existing(io: IO, note_ids: Sequence[str], namespace: Namespace) -> set[str]:
+    """Which of the ids are notes of this namespace."""
+    if not note_ids:
+        return set()
+    where = within(namespace, ids(note_ids))
+    points = await io.engine.scroll(where, limit=len(note_ids), fields=("key",))
+    return {point.id for point in points}
 
 
 async def every_note(io: IO, where: Condition = EVERYTHING) -> list[Note]:
@@ -82,11 +91,14 @@ async def every_note(io: IO, where: Condition = EVERYTHING) -> list[Note]:
     return [note_from(point) for point in await every_point(io, both(match("kind", "note"), where))]
 
 
-async def every_point(io: IO, where: Condition = EVERYTHING) -> list[Point]:
+async def every_point(
+    io: IO, where: Condition = EVERYTHING, *, fields: tuple[str, ...] | None = None
+) -> list[Point]:
+    """All points that meet `where`, in the order of their ids."""
     found: list[Point] = []
     after: str | None = None
     while True:
-        page = await io.engine.scroll(where, limit=_PAGE, after=after)
+        page = await io.engine.scroll(where, limit=_PAGE, after=after, fields=fields)
         found.extend(page)
         if len(page) < _PAGE:
             return found
@@ -117,7 +129,7 @@ async def revisions(io: IO, note: Note) -> list[Revision]:
 
 async def influenced_by(io: IO, note_id: str) -> list[str]:
     """The ids of the notes with a revision in which `note_id` had a part."""
-    points = await every_point(io, match("influences", note_id))
+    points = await every_point(io, match("influences", note_id), fields=("of",))
     owners = (point.payload.get("of", point.id) for point in points)
     return list(dict.fromkeys(owner for owner in owners if owner != note_id))
 
