@@ -1,0 +1,171 @@
+"""How a shard directory comes into being, is recognised and is opened.
+
+A new shard is built beside its place and renamed into it when it is whole, so that a process
+killed in between leaves no half-made store. Nothing here ever deletes or changes a directory
+that it did not just make.
+"""
+
+import contextlib
+import functools
+import os
+import secrets
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import qdrant_edge as edge
+
+from amem_integrations.errors import (
+    InvalidInputError,
+    StoreCorruptError,
+    StoreMismatchError,
+)
+from amem_integrations.store import schema
+from amem_integrations.store.edge_errors import full, of_system, translated
+from amem_integrations.store.shards import SPARE
+
+# On a file system in memory the empty maps of a new shard take some 200 MB at once.
+_SPARE_TO_CREATE = 4 * SPARE
+_CONFIG = "edge_config.json"
+_PARTS = ("segments", "wal")
+
+
+def open_or_create(path: Path, dimension: int, meta: edge.Point) -> edge.EdgeShard:
+    """The engine's shard in `path`, made if there is nothing there yet.
+
+    meta: the point by which a new shard says what it is. Raises StoreMismatchError for a
+    directory with other content, StoreLockedError, StoreWriteError, StoreCorruptError.
+    """
+    try:
+        if path.is_file():
+            raise InvalidInputError(f"{path} is a file; a store needs a directory.")
+        entries = {entry.name for entry in path.iterdir()} if path.exists() else set[str]()
+        if not entries:
+            _create(path, dimension, meta)
+        elif _CONFIG not in entries:
+            raise _not_ours(path, entries)
+        _check(path, SPARE)
+    except OSError as error:
+        raise of_system(error, path) from error
+    with translated(path, opening=True):
+        return edge.EdgeShard.load(str(path))
+
+
+def open_temporary(path: Path, dimension: int, meta: edge.Point) -> edge.EdgeShard:
+    """The engine's shard in the new directory `path`, which need not survive this process."""
+    try:
+        path.mkdir(parents=True)
+        _check(path, _SPARE_TO_CREATE)
+        with translated(path):
+            for file in _empty_shard(dimension):
+                file.write(path)
+            shard = edge.EdgeShard.load(str(path))
+            shard.update(edge.UpdateOperation.upsert_points([meta]))
+    except OSError as error:
+        raise of_system(error, path) from error
+    return shard
+
+
+def _create(path: Path, dimension: int, meta: edge.Point) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise InvalidInputError(
+            f"{path.parent} is not a directory, so no store fits in."
+        ) from error
+    _check(path.parent, _SPARE_TO_CREATE)
+    # A collection's name has no dot, so this is nobody's place.
+    building = path.with_name(f"{path.name}.new-{secrets.token_hex(4)}")
+    try:
+        with translated(path):
+            _build(building, dimension, [meta])
+        with contextlib.suppress(FileNotFoundError):
+            path.rmdir()
+        try:
+            building.rename(path)
+        except OSError:
+            # Another process may have been quicker; then its store is the one to open.
+            if not (path / _CONFIG).exists():
+                raise
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of an empty shard: mostly a hole, so without its trailing zeros."""
+
+    path: Path
+    size: int
+    start: bytes
+
+    def write(self, root: Path) -> None:
+        target = root / self.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("wb") as file:
+            file.write(self.start)
+            file.truncate(self.size)
+
+
+@functools.lru_cache(maxsize=4)
+def _empty_shard(dimension: int) -> list[_File]:
+    """What a new shard consists of. Building one takes the engine a thousand calls of fsync."""
+    with tempfile.TemporaryDirectory(prefix="amem-") as directory:
+        root = Path(directory) / "empty"
+        _build(root, dimension, [])
+        return [
+            _File(path.relative_to(root), path.stat().st_size, path.read_bytes().rstrip(b"\0"))
+            for path in root.rglob("*")
+            if path.is_file()
+        ]
+
+
+def _build(path: Path, dimension: int, points: list[edge.Point]) -> None:
+    passages = edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim)
+    config = edge.EdgeConfig(
+        vectors={
+            "dense": edge.EdgeVectorParams(
+                size=dimension, distance=edge.Distance.Cosine, multivector_config=passages
+            )
+        },
+        sparse_vectors={"bm25": edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
+    )
+    shard = edge.EdgeShard.create(str(path), config)
+    try:
+        for field, kind in schema.INDEXES.items():
+            shard.update(edge.UpdateOperation.create_field_index(field, _index(kind)))
+        shard.update(edge.UpdateOperation.upsert_points(points))
+    finally:
+        shard.close()
+
+
+def _index(kind: schema.Index) -> "edge.PayloadSchemaParams":
+    match kind:
+        case schema.Index.TENANT:
+            return edge.KeywordIndexParams(is_tenant=True)
+        case schema.Index.KEYWORD:
+            return edge.KeywordIndexParams()
+        case schema.Index.INTEGER:
+            return edge.IntegerIndexParams()
+
+
+def _check(path: Path, needed: int) -> None:
+    """Opening writes too, so this is asked before anything is touched."""
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise PermissionError(0, "Permission denied, or the file system is read-only")
+    free = shutil.disk_usage(path).free
+    if free < needed:
+        raise full(path, free, needed)
+
+
+def _not_ours(path: Path, entries: set[str]) -> Exception:
+    if entries.issuperset(_PARTS):
+        return StoreCorruptError(
+            f"{path} looks like a store, but its {_CONFIG} is gone. Nothing was changed: move the "
+            "directory aside, keep it, and restore a copy."
+        )
+    return StoreMismatchError(
+        f"{path} holds files that are not a store (such as {min(entries)!r}). Nothing was changed. "
+        "Use another directory or collection, or empty this one."
+    )
