@@ -19,6 +19,9 @@
 Each message says what was wrong, with what, and what to do about it.
 """
 
+from functools import partial
+from typing import Any
+
 
 class AMemError(Exception):
     """Base class of every error raised on purpose by this package."""
@@ -95,3 +98,8 @@ class AnalysisError(ModelError):
         self.reason = reason
         self.retryable = retryable
         self.retry_after = retry_after
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception is rebuilt from its positional arguments; these are keywords.
+        rebuild = partial(type(self), reason=self.reason, retryable=self.retryable)
+        return rebuild, self.args, self.__dict__
