@@ -21,9 +21,13 @@ MAX_ENCODED_BYTES = 4096
 def as_namespace(value: str | Sequence[str]) -> Namespace:
     """Return `value` as a tuple of labels; a lone string is one label.
 
-    Raises InvalidInputError for no labels, an empty label, a label that is not a string or
-    holds NUL or a lone surrogate, or a namespace too long to be a key (4096 bytes encoded).
+    Raises InvalidInputError for anything else, no labels, an empty label, a label that is not
+    a string or holds NUL or a lone surrogate, or labels too long for a key (4096 bytes encoded).
     """
+    if not isinstance(value, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(
+            f"A namespace is a label or a sequence of labels; got {type(value).__name__}."
+        )
     labels = (value,) if isinstance(value, str) else tuple(value)
     if not labels:
         raise InvalidInputError('A namespace needs at least one label, such as "calvin".')

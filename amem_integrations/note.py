@@ -5,7 +5,7 @@ Nothing in this module reads or writes anything.
 """
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -189,7 +189,7 @@ def note_id(namespace: Namespace, key: str) -> str:
 def make_note(
     content: str,
     *,
-    namespace: str | Iterable[str],
+    namespace: str | Sequence[str],
     now: datetime,
     key: str | None = None,
     speaker: str | None = None,
@@ -206,7 +206,7 @@ def make_note(
     occurred_at, so that a retried write is the same note. `repetition` tells apart equal
     items of one batch. Raises InvalidInputError.
     """
-    labels = as_namespace(namespace if isinstance(namespace, str) else tuple(namespace))
+    labels = as_namespace(namespace)
     check_content(content)
     for name, text in (("key", key), ("speaker", speaker), ("session", session)):
         if text is not None:
