@@ -1,0 +1,102 @@
+"""Embedders given as a function from texts to vectors, sync or async.
+
+`embedding` calls it.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.models.named import NamedEmbedder
+from amem_integrations.ports import Vector
+
+
+class CallableEmbedder:
+    """A function `list[str] -> list[list[float]]` as an embedder (`ports.Embedder`).
+
+    A sync function runs in a thread when awaited. An async one runs on the loop that awaits
+    it; from sync code it gets a loop of its own for each call, and where a loop is already
+    running that cannot be done without deadlock or a hidden loop: InvalidInputError.
+    """
+
+    def __init__(self, function: Callable[[list[str]], Any], *, name: str) -> None:
+        self.name = name
+        self._function = function
+        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
+        )
+
+    def embed_documents(self, texts: list[str]) -> list[Vector]:
+        if self._is_async:
+            self._require_no_loop()
+        result = self._function(texts)
+        if not inspect.isawaitable(result):
+            return result
+        if inspect.iscoroutine(result) and _loop_is_running():
+            result.close()
+        self._require_no_loop()
+        return asyncio.run(_awaited(result))
+
+    def embed_query(self, text: str) -> Vector:
+        return _only(self.embed_documents([text]))
+
+    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
+        if self._is_async:
+            return await self._function(texts)
+        result = await asyncio.to_thread(self._function, texts)
+        return await result if inspect.isawaitable(result) else result
+
+    async def aembed_query(self, text: str) -> Vector:
+        return _only(await self.aembed_documents([text]))
+
+    def _require_no_loop(self) -> None:
+        if _loop_is_running():
+            raise InvalidInputError(
+                f"The embedder {self.name!r} is async, and a sync method was called where an "
+                "event loop is running. Use the async methods there (aadd, asearch, …), or give "
+                "a sync embedder."
+            )
+
+
+def from_callable(spec: object) -> NamedEmbedder | None:
+    """`spec` as an embedder if it can be called; else None.
+
+    It is known by its `name` attribute, else by its module and qualified name.
+    """
+    if not callable(spec):
+        return None
+    name = _name(spec)
+    return NamedEmbedder(CallableEmbedder(spec, name=name), name=name)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    own = getattr(function, "name", None)
+    if isinstance(own, str) and own:
+        return own
+    # functools.partial has no name of its own, but what it calls has.
+    inner = getattr(function, "func", function)
+    qualified = getattr(inner, "__qualname__", type(inner).__qualname__)
+    return f"{inner.__module__}.{qualified}"
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+async def _awaited(result: Awaitable[Any]) -> Any:
+    return await result
+
+
+def _only(vectors: Any) -> Vector:
+    """The one vector of a result; any other result is left for the check to refuse."""
+    try:
+        (vector,) = vectors
+    except (TypeError, ValueError):
+        return vectors
+    return vector
