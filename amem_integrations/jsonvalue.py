@@ -6,21 +6,25 @@ embedded shard, and engines change 2^64, NaN and tuples. A string they keep as i
 
 import json
 import math
-from typing import Any
+from typing import Any, cast
 
 from amem_integrations.errors import InvalidInputError
 
 MAX_DEPTH = 100
 MAX_BYTES = 8 * 1024 * 1024
+# Python itself refuses to read back much more than 4300 digits.
+_MAX_INTEGER_BITS = 14_280
+_MAX_PLACE_CHARS = 200
 
 
 def dumps(name: str, value: Any) -> str:
     """`value` as JSON text; `name` is used in errors.
 
     Raises InvalidInputError for what JSON cannot hold (NaN, bytes, keys that are not
-    strings, other objects), for nesting beyond MAX_DEPTH and for more than MAX_BYTES.
+    strings, other objects), for integers of more than 4300 digits, for containers nested
+    beyond MAX_DEPTH and for more than MAX_BYTES.
     """
-    _check(name, value, 1)
+    _Check(name).visit(value, 0)
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     try:
         size = len(text.encode())
@@ -29,7 +33,7 @@ def dumps(name: str, value: Any) -> str:
         text = json.dumps(value, allow_nan=False, separators=(",", ":"))
         size = len(text)
     if size > MAX_BYTES:
-        raise InvalidInputError(f"{name} has {size} bytes as JSON; at most {MAX_BYTES} are kept.")
+        raise _too_large(name)
     return text
 
 
@@ -37,30 +41,73 @@ def loads(text: str) -> Any:
     return json.loads(text)
 
 
-def _check(path: str, value: Any, depth: int) -> None:
-    if depth > MAX_DEPTH:
-        raise InvalidInputError(
-            f"{path.split('.')[0]} is nested more than {MAX_DEPTH} levels deep."
-        )
-    match value:
-        case None | bool() | int() | str():
-            return
-        case float():
-            if not math.isfinite(value):
-                raise InvalidInputError(f"{path} is {value}, which JSON has no way to write.")
-        case dict():
-            for key, item in value.items():  # pyright: ignore[reportUnknownVariableType]
-                if not isinstance(key, str):
+class _Check:
+    """Raises InvalidInputError for the first thing in a value that cannot be kept."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        # Put together only for an error: keys can be long and their values many.
+        self._path: list[str] = []
+        # Of the text, without quotes and brackets: a few shared objects can be endless as text.
+        self._size = 0
+
+    def visit(self, value: Any, depth: int) -> None:
+        self._grow(1)
+        match value:
+            case None | bool():
+                return
+            case str():
+                self._grow(len(value))
+            case int():
+                if value.bit_length() > _MAX_INTEGER_BITS:
                     raise InvalidInputError(
-                        f"{path} has a key of type {type(key).__name__}; "  # pyright: ignore[reportUnknownArgumentType]
-                        "JSON keys are strings."
+                        f"{self._place()} is an integer of more than 4300 digits; "
+                        "keep it as a string."
                     )
-                _check(f"{path}.{key}", item, depth + 1)
-        case list() | tuple():
-            for item in value:  # pyright: ignore[reportUnknownVariableType]
-                _check(f"{path}[]", item, depth + 1)
-        case _:
+            case float():
+                if not math.isfinite(value):
+                    raise InvalidInputError(
+                        f"{self._place()} is {value}, which JSON has no way to write."
+                    )
+            case dict():
+                self._deeper(depth)
+                for key, item in cast("dict[Any, Any]", value).items():
+                    if not isinstance(key, str):
+                        raise InvalidInputError(
+                            f"{self._place()} has a key of type {type(key).__name__}; "
+                            "JSON keys are strings."
+                        )
+                    self._grow(len(key))
+                    self._path.append(f".{key[:_MAX_PLACE_CHARS]}")
+                    self.visit(item, depth + 1)
+                    self._path.pop()
+            case list() | tuple():
+                self._deeper(depth)
+                self._path.append("[]")
+                for item in cast("list[Any]", value):
+                    self.visit(item, depth + 1)
+                self._path.pop()
+            case _:
+                raise InvalidInputError(
+                    f"{self._place()} is a {type(value).__name__}, which JSON cannot hold. "
+                    "Convert it first (str(), isoformat(), base64)."
+                )
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        if self._size > MAX_BYTES:
+            raise _too_large(self._name)
+
+    def _deeper(self, depth: int) -> None:
+        if depth == MAX_DEPTH:
             raise InvalidInputError(
-                f"{path} is a {type(value).__name__}, which JSON cannot hold. "
-                "Convert it first (str(), isoformat(), base64)."
+                f"{self._name} is nested more than {MAX_DEPTH} levels deep. Flatten it."
             )
+
+    def _place(self) -> str:
+        place = self._name + "".join(self._path)
+        return place if len(place) <= _MAX_PLACE_CHARS else place[:_MAX_PLACE_CHARS] + "…"
+
+
+def _too_large(name: str) -> InvalidInputError:
+    return InvalidInputError(f"{name} takes more than {MAX_BYTES} bytes as JSON, the most kept.")
