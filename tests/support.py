@@ -19,7 +19,7 @@ def shown_notes(messages: Sequence[BaseMessage]) -> tuple[str, list[dict[str, An
     """The new note's text and the candidates, as a prompt shows them."""
     lines = str(messages[1].content).splitlines()
     start, end = lines.index("<notes>"), lines.index("</notes>")
-    new, *candidates = (json.loads(line) for line in lines[start + 1 : end])
+    *candidates, new = (json.loads(line) for line in lines[start + 1 : end])
     return new["new"]["text"], candidates
 
 

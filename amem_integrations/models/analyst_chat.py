@@ -1,0 +1,189 @@
+"""The analyst that asks a chat model (paper §3.1–3.3).
+
+Builds the questions, reads the answers, and asks again where that can help. The model itself is
+behind `io.chat`; what of a proposal is applied is decided by formation.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from amem_integrations.errors import AnalysisError, InvalidInputError
+from amem_integrations.judgement import (
+    ChatReply,
+    ChatRequest,
+    Evolution,
+    Judgement,
+    LinkProposal,
+    Message,
+    Subject,
+    Understanding,
+)
+from amem_integrations.models import answers
+from amem_integrations.models.prompts import construct, evolve, fuse, link
+from amem_integrations.models.prompts.rendering import cut, handles
+from amem_integrations.ports import IO
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+_LOG = logging.getLogger(__name__)
+
+LONGEST_WAIT = 60.0
+_FIRST_WAIT = 1.0
+_QUOTED_CHARS = 2000
+
+T = TypeVar("T")
+
+
+class ChatAnalyst:
+    """Judges notes by asking a chat model, one call a judgement when all goes well.
+
+    instructions: a domain's vocabulary and rules, added to every question.
+    repair: ask once more, with the problem, when an answer cannot be read.
+    attempts: how often a question is asked when the failure may pass; the repair comes on top.
+
+    Every method raises AnalysisError: the chat model's own, or with the reason "unparsable" or
+    "empty" when the answers stayed unusable.
+    """
+
+    reads_candidates = True
+    needs_statistics = False
+
+    def __init__(
+        self,
+        instructions: str | None = None,
+        repair: bool = True,
+        attempts: int = 3,
+        *,
+        name: str = "chat",
+    ) -> None:
+        if attempts < 1:
+            raise InvalidInputError(f"attempts must be at least 1; got {attempts}.")
+        self.name = name
+        self.instructions = instructions
+        self.repair = repair
+        self.attempts = attempts
+
+    async def construct(self, io: IO, subject: Subject) -> Understanding:
+        return await self._understand(io, "construct", subject)
+
+    async def link(self, io: IO, subject: Subject) -> list[LinkProposal]:
+        offered = handles(subject.candidates)
+        if not offered:
+            return []
+        messages = link.messages(subject, instructions=self.instructions)
+        request = ChatRequest("link", messages, link.schema(offered))
+        return await self._ask(io, request, lambda answer: answers.links(answer, offered))
+
+    async def evolve(
+        self, io: IO, subject: Subject, links: Sequence[LinkProposal]
+    ) -> list[Evolution]:
+        offered = handles(subject.candidates)
+        if not offered:
+            return []
+        messages = evolve.messages(subject, links, instructions=self.instructions)
+        request = ChatRequest("evolve", messages, evolve.schema(offered))
+        return await self._ask(io, request, lambda answer: answers.evolutions(answer, offered))
+
+    async def fuse(self, io: IO, subject: Subject) -> Judgement:
+        offered = handles(subject.candidates)
+        if not offered:
+            return Judgement(await self._understand(io, "fuse", subject))
+
+        def read(answer: answers.Answer) -> Judgement:
+            return Judgement(
+                answers.understanding(answer),
+                tuple(answers.links(answer, offered)),
+                tuple(answers.evolutions(answer, offered)),
+            )
+
+        messages = fuse.messages(subject, instructions=self.instructions)
+        return await self._ask(io, ChatRequest("fuse", messages, fuse.schema(offered)), read)
+
+    async def _understand(self, io: IO, step: str, subject: Subject) -> Understanding:
+        messages = construct.messages(subject, instructions=self.instructions)
+        request = ChatRequest(step, messages, construct.SCHEMA)
+        return await self._ask(io, request, answers.understanding)
+
+    async def _ask(self, io: IO, request: ChatRequest, read: Callable[[answers.Answer], T]) -> T:
+        """What `read` makes of the answer; repaired once in all, retried while that may help."""
+        from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
+
+        repairs = int(self.repair)
+
+        async def attempt() -> T:
+            nonlocal repairs
+            reply = await io.chat(request)
+            while True:
+                try:
+                    return _read(reply, read)
+                except answers.UnusableAnswerError as problem:
+                    _LOG.debug("A %s answer is %s.", request.step, problem.reason)
+                    if not repairs:
+                        raise _failure(request.step, problem) from problem
+                    repairs -= 1
+                    follow_up = _follow_up(request, reply, problem)
+                reply = await io.chat(follow_up)
+
+        retrying = AsyncRetrying(
+            # With a sleep of io's own, tenacity awaits nothing else, so `ports.run` can drive it.
+            sleep=io.sleep,
+            stop=stop_after_attempt(self.attempts),
+            wait=_pause,
+            retry=retry_if_exception(_worth_asking_again),
+            reraise=True,
+        )
+        return await retrying(attempt)
+
+
+def _read(reply: ChatReply, read: Callable[[answers.Answer], T]) -> T:
+    if reply.data is None:
+        cut_off = "truncated" in reply.notes
+        raise answers.UnusableAnswerError(
+            "it was cut off at the model's output limit; be shorter"
+            if cut_off
+            else "it holds no JSON object that fits"
+        )
+    return read(reply.data)
+
+
+def _follow_up(request: ChatRequest, reply: ChatReply, problem: Exception) -> ChatRequest:
+    schema = json.dumps(request.schema, ensure_ascii=False, separators=(",", ":"))
+    again = (
+        f"That answer cannot be used: {problem}. Answer again, with one JSON object that fits "
+        f"this schema and nothing else: {schema}"
+    )
+    # Several providers reject a message without text.
+    said = [Message("assistant", cut(reply.text, _QUOTED_CHARS))] if reply.text.strip() else []
+    messages = [*request.messages, *said, Message("user", again)]
+    return ChatRequest(request.step, messages, request.schema)
+
+
+def _failure(step: str, problem: answers.UnusableAnswerError) -> AnalysisError:
+    return AnalysisError(
+        f"The model's answer to {step} cannot be used: {problem}. A model that keeps doing this "
+        "needs a larger output limit, or is too small for the task.",
+        reason=problem.reason,
+        retryable=True,
+    )
+
+
+def _worth_asking_again(error: BaseException) -> bool:
+    # Someone who asks for a longer wait than this gets it from whoever retries the note.
+    return (
+        isinstance(error, AnalysisError)
+        and error.retryable
+        and (error.retry_after is None or error.retry_after <= LONGEST_WAIT)
+    )
+
+
+def _pause(state: "RetryCallState") -> float:
+    """Seconds before the next attempt: what the provider asks for, else doubling from 1."""
+    error = state.outcome.exception() if state.outcome else None
+    if not isinstance(error, AnalysisError) or error.reason in ("unparsable", "empty"):
+        return 0.0
+    if error.retry_after is not None:
+        return error.retry_after
+    return min(LONGEST_WAIT, _FIRST_WAIT * 2.0 ** (state.attempt_number - 1))

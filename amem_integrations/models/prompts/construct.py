@@ -1,0 +1,24 @@
+"""Asks what a new note is about: keywords, tags, context (paper Ps1)."""
+
+from typing import Any
+
+from amem_integrations.judgement import Message, Subject
+from amem_integrations.models.prompts import rendering, schemas
+
+RULES = """\
+In "keywords" list the 3 to 5 most specific terms that the new note's text speaks of, the most \
+salient first, without speakers' names and times.
+In "tags" list 2 to 4 broad categories under which one would look for it.
+In "context" write one sentence: what it is about and what is intended or likely to follow."""
+
+PROPERTIES: dict[str, Any] = {
+    "keywords": schemas.texts(5),
+    "tags": schemas.texts(4),
+    "context": schemas.TEXT,
+}
+
+SCHEMA = schemas.answer("understanding", PROPERTIES)
+
+
+def messages(subject: Subject, *, instructions: str | None = None) -> list[Message]:
+    return rendering.conversation([RULES], subject, instructions=instructions)

@@ -1,0 +1,36 @@
+"""Asks which candidates a new note belongs with, and why (paper Ps2)."""
+
+from collections.abc import Collection
+from typing import Any
+
+from amem_integrations.judgement import Message, Subject
+from amem_integrations.models.prompts import rendering, schemas
+
+KINDS = ("same-matter", "same-concept", "cause", "sequence")
+
+RULES = """\
+In "links" list the older notes that it truly belongs with, or none: those on the same project or \
+matter (same-matter), on the same concept or solution (same-concept), those that brought it about \
+(cause) or that it continues (sequence). A shared word is not enough. "to" is the older note's n, \
+"reason" one short sentence that says what connects them, "strength" between 0 and 1."""
+
+
+def properties(offered: Collection[str]) -> dict[str, Any]:
+    link = {
+        "to": schemas.one_of(list(offered)),
+        "reason": schemas.TEXT,
+        "kind": schemas.one_of(KINDS),
+        "strength": schemas.NUMBER,
+    }
+    return {"links": schemas.objects(len(offered), link)}
+
+
+def schema(offered: Collection[str]) -> dict[str, object]:
+    """The answer's schema when the candidates bear the handles `offered`."""
+    return schemas.answer("links", properties(offered))
+
+
+def messages(subject: Subject, *, instructions: str | None = None) -> list[Message]:
+    return rendering.conversation(
+        [RULES], subject, instructions=instructions, understood=True, candidates=True
+    )

@@ -1,0 +1,35 @@
+"""What users need to test their agents and memories without a model, a key or a network.
+
+Names resolve on first use, so that taking one loads only what that one needs.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from amem_integrations.testing.chat import Call as Call
+    from amem_integrations.testing.chat import ScriptedChatModel as ScriptedChatModel
+    from amem_integrations.testing.chat import ScriptExhaustedError as ScriptExhaustedError
+    from amem_integrations.testing.embedder import HashEmbedder as HashEmbedder
+
+_HOMES = {
+    "Call": "chat",
+    "HashEmbedder": "embedder",
+    "ScriptExhaustedError": "chat",
+    "ScriptedChatModel": "chat",
+}
+
+__all__ = ["Call", "HashEmbedder", "ScriptExhaustedError", "ScriptedChatModel"]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
