@@ -1,0 +1,254 @@
+"""The commands of `amem`. They translate arguments and print; the memory does the work."""
+
+import json
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+from typer.core import TyperGroup
+
+from amem_integrations import __version__
+from amem_integrations.cli import render
+from amem_integrations.errors import AMemError, InvalidInputError, NoteNotFoundError
+from amem_integrations.memory import AgenticMemory
+from amem_integrations.namespace import DEFAULT, as_namespace
+from amem_integrations.note import Note, Status, note_id
+
+
+class Commands(TyperGroup):
+    """Turns the package's errors into one line and exit code 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except AMemError as error:
+            render.terminal(stderr=True).print(
+                Text.assemble(("amem: ", "bold red"), render.plain(str(error))), soft_wrap=True
+            )
+            raise typer.Exit(1) from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    help="An agent memory that links its notes and lets them evolve.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Location = Annotated[
+    str,
+    typer.Option(
+        "--location",
+        "-l",
+        envvar="AMEM_LOCATION",
+        metavar="DIR|URL",
+        help="The directory of the memory, or a Qdrant server.",
+    ),
+]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--namespace",
+        "-n",
+        metavar="LABEL",
+        help='Whose memory; repeat it for several labels. Otherwise "default".',
+    ),
+]
+Embedder = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help='A fastembed model, or "multilingual". Otherwise all-MiniLM-L6-v2.',
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PROVIDER:MODEL",
+        help="The LLM that forms notes, such as openai:gpt-4o-mini. Otherwise statistics.",
+    ),
+]
+ApiKey = Annotated[
+    str | None,
+    typer.Option(
+        envvar="AMEM_API_KEY",
+        metavar="KEY",
+        help="The server's key; better given in the environment.",
+        show_default=False,
+    ),
+]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"amem {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def amem(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """An agent memory that links its notes and lets them evolve."""
+    render.show_warnings(render.terminal(stderr=True))
+
+
+@app.command()
+def demo(
+    model: Model = None,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the memory in this directory.")
+    ] = None,
+    embedder: Embedder = None,
+) -> None:
+    """Watch a conversation being remembered, linked and recalled; offline unless --model."""
+    from amem_integrations.cli.demo import run
+
+    console = render.terminal()
+    render.show_warnings(console)
+    run(console, model=model, embedder=embedder, keep=keep)
+
+
+@app.command()
+def add(
+    text: Annotated[str, typer.Argument(help='What to remember; "-" reads standard input.')],
+    location: Location,
+    namespace: Labels = None,
+    speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None,
+    session: Annotated[str | None, typer.Option(help="In which conversation.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Your name for the note; the same key is the same note.")
+    ] = None,
+    model: Model = None,
+    embedder: Embedder = None,
+    api_key: ApiKey = None,
+) -> None:
+    """Remember a text: it becomes a note, is linked, and may change what it is linked to."""
+    content = sys.stdin.read() if text == "-" else text
+    with _opened(location, model=model, embedder=embedder, api_key=api_key) as memory:
+        note = memory.add(
+            content, namespace=_labels(namespace), speaker=speaker, session=session, key=key
+        )
+        _show(memory, note)
+    if note.status is Status.RAW:
+        render.terminal(stderr=True).print(
+            "The note is stored and can be found, but is not formed yet."
+        )
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    location: Location,
+    namespace: Labels = None,
+    k: Annotated[int, typer.Option("-k", help="How many notes at most.")] = 5,
+    hops: Annotated[int, typer.Option(help="How many links to follow.")] = 1,
+    filter: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help='Conditions, such as \'{"speaker": "Marta"}\'.'),
+    ] = None,
+    embedder: Embedder = None,
+    api_key: ApiKey = None,
+) -> None:
+    """Find notes by meaning, by words and by links, and say why each was found."""
+    labels = _labels(namespace)
+    console = render.terminal()
+    with _existing(location, embedder=embedder, api_key=api_key) as memory:
+        found = memory.search(query, namespace=labels, k=k, hops=hops, filter=_conditions(filter))
+        sources = {hit.via.other(hit.note.id) for hit in found if hit.via is not None}
+        names = {hit.note.id: render.handle(hit.note) for hit in found}
+        for id in sources - names.keys():
+            if (note := memory.get(id, namespace=labels)) is not None:
+                names[id] = render.handle(note)
+        if not found:
+            count = memory.count(labels)
+            console.print(f"Nothing found among {count} notes of namespace {'/'.join(labels)}.")
+    if found:
+        console.print(render.hits(found, names))
+
+
+@app.command()
+def show(
+    notes: Annotated[list[str], typer.Argument(metavar="NOTE...", help="Ids or keys.")],
+    location: Location,
+    namespace: Labels = None,
+    embedder: Embedder = None,
+    api_key: ApiKey = None,
+) -> None:
+    """Show notes: what was understood, their links both ways, and how they came to be."""
+    labels = _labels(namespace)
+    with _existing(location, embedder=embedder, api_key=api_key) as memory:
+        for name in notes:
+            note = memory.get(name, namespace=labels) or memory.get(
+                note_id(labels, name), namespace=labels
+            )
+            if note is None:
+                raise NoteNotFoundError(
+                    f"There is no note {name!r} in namespace {'/'.join(labels)}; `amem search` "
+                    "shows ids and keys, and --namespace chooses another."
+                )
+            _show(memory, note, history=True)
+
+
+def _show(memory: AgenticMemory, note: Note, *, history: bool = False) -> None:
+    console = render.terminal()
+    revisions = memory.history(note) if history else []
+    ids = {link.other(note.id) for link in note.links} | {change.cause for change in revisions}
+    others = {
+        id: other
+        for id in ids - {note.id}
+        if (other := memory.get(id, namespace=note.namespace)) is not None
+    }
+    console.print(render.details(note))
+    console.print(Text("links", "bold"))
+    console.print(render.links(note, others))
+    if history:
+        names = {id: render.handle(other) for id, other in others.items()}
+        console.print(Text("history", "bold"))
+        console.print(render.history(revisions, names))
+    console.print()
+
+
+@contextmanager
+def _opened(
+    location: str, *, model: str | None = None, embedder: str | None, api_key: str | None
+) -> Generator[AgenticMemory]:
+    with AgenticMemory(location, model=model, embedder=embedder, api_key=api_key) as memory:
+        yield memory
+
+
+@contextmanager
+def _existing(
+    location: str, *, embedder: str | None, api_key: str | None
+) -> Generator[AgenticMemory]:
+    """A memory to read from: a mistyped path must not make a new one."""
+    if "://" not in location and not Path(location).exists():
+        raise InvalidInputError(
+            f"There is no memory at {location}; `amem add` makes one. Is --location right?"
+        )
+    with _opened(location, embedder=embedder, api_key=api_key) as memory:
+        yield memory
+
+
+def _labels(namespace: list[str] | None) -> tuple[str, ...]:
+    return as_namespace(namespace) if namespace else DEFAULT
+
+
+def _conditions(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        conditions = json.loads(text)
+    except ValueError as error:
+        raise InvalidInputError(f"--filter is not JSON: {error}.") from error
+    if not isinstance(conditions, dict):
+        raise InvalidInputError('--filter is a JSON object, such as {"speaker": "Marta"}.')
+    return conditions  # pyright: ignore[reportUnknownVariableType]

@@ -1,0 +1,289 @@
+"""`amem demo`: a conversation is remembered, looked at, asked about, closed and reopened.
+
+What it shows is what the memory returns; nothing is prepared beyond the conversation.
+"""
+
+import shlex
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from amem_integrations.cli import render
+from amem_integrations.cli.conversation import Question, messages, questions
+from amem_integrations.errors import ModelError
+from amem_integrations.ledger import Usage
+from amem_integrations.memory import AgenticMemory
+from amem_integrations.note import Hit, Note, Revision, Status, note_id
+
+NAMESPACE = ("demo",)
+_PLACES = 5
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """The conversation as notes, with every revision of each.
+
+    seconds: time taken to remember. added: notes that were not there before.
+    """
+
+    notes: Mapping[str, Note]
+    histories: Mapping[str, Sequence[Revision]]
+    seconds: float
+    added: int
+
+    @property
+    def names(self) -> dict[str, str]:
+        return {note.id: render.handle(note) for note in self.notes.values()}
+
+    @property
+    def links(self) -> int:
+        return sum(len(note.outgoing) for note in self.notes.values())
+
+    def evolutions(self) -> Iterator[tuple[Note, Note, Revision]]:
+        """Each evolution: the note that caused it, the note that evolved, and its revision."""
+        for id, revisions in self.histories.items():
+            for revision in revisions:
+                if revision.kind == "evolved" and revision.cause in self.notes:
+                    yield self.notes[revision.cause], self.notes[id], revision
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a question found, and how many milliseconds that took."""
+
+    hits: list[Hit]
+    milliseconds: float
+
+
+def run(
+    console: Console,
+    *,
+    model: str | None = None,
+    embedder: str | None = None,
+    keep: Path | None = None,
+) -> None:
+    """Run the demonstration in a temporary directory, or in `keep`. Raises AMemError."""
+    with _directory(keep) as directory:
+
+        def opened() -> AgenticMemory:
+            return AgenticMemory(directory, model=model, embedder=embedder)
+
+        _introduce(console, model, keep)
+        with opened() as memory:
+            remembered = _remember(console, memory)
+            heading = render.sections(console)
+            _show_formation(console, heading, remembered)
+            answers = _ask(memory)
+            _show_answers(console, heading, remembered, answers)
+            usage = memory.usage()
+        started = time.perf_counter()
+        with opened() as memory:
+            seconds = time.perf_counter() - started
+            again = _ask(memory)
+        _show_reopening(console, heading, answers, again, seconds)
+        _show_numbers(console, heading, remembered, [*answers.values(), *again.values()])
+        if model is not None:
+            _show_usage(console, usage.get("total", Usage()))
+    if keep is not None:
+        path = shlex.quote(render.plain(str(keep)))
+        console.print(f"\nThe memory is in {path}. Ask it yourself:", soft_wrap=True)
+        how = f" --embedder {shlex.quote(render.plain(embedder))}" if embedder else ""
+        console.print(f'  amem search "Who is allergic?" -n demo -l {path}{how}', soft_wrap=True)
+
+
+@contextmanager
+def _directory(keep: Path | None) -> Generator[Path]:
+    if keep is not None:
+        yield keep
+        return
+    with tempfile.TemporaryDirectory(prefix="amem-demo-", ignore_cleanup_errors=True) as path:
+        yield Path(path)
+
+
+def _introduce(console: Console, model: str | None, keep: Path | None) -> None:
+    who = (
+        "No LLM is asked: notes are formed by statistics, without a key or a network."
+        if model is None
+        else f"Notes are formed by {render.plain(model)}."
+    )
+    where = (
+        "The memory is a temporary directory; --keep DIR keeps it."
+        if keep is None
+        else f"The memory is kept in {render.plain(str(keep))}."
+    )
+    console.print(Text("A-Mem remembers three weeks of a product team", "bold"))
+    console.print(
+        f"Marta in Berlin, Wei and Jun in Shanghai, in English and Chinese.\n{who}\n{where}"
+    )
+    console.print()
+
+
+def _remember(console: Console, memory: AgenticMemory) -> Remembered:
+    turns = messages()
+    ids = [note_id(NAMESPACE, turn["key"]) for turn in turns]
+    formed = [note for id in ids if (note := memory.get(id, namespace=NAMESPACE)) is not None]
+    added = len(turns) - len(formed)
+    started = time.perf_counter()
+    with _progress(console) as advance:
+        for turn in turns:
+            note = memory.add(turn.pop("content"), namespace=NAMESPACE, **turn)
+            if note.status is not Status.FORMED and note.last_error:
+                raise ModelError(
+                    f"Note {render.handle(note)} is stored but could not be formed, so the "
+                    f"demonstration ends here: {note.last_error}"
+                )
+            advance()
+    seconds = time.perf_counter() - started
+    notes = {id: note for id in ids if (note := memory.get(id, namespace=NAMESPACE)) is not None}
+    histories = {id: memory.history(note) for id, note in notes.items()}
+    if added < len(turns):
+        console.print(f"{len(turns) - added} of {len(turns)} notes were there already, the same.")
+    if added:
+        console.print(f"{added} messages became notes in {seconds:.1f} s.")
+    return Remembered(notes, histories, seconds, added)
+
+
+@contextmanager
+def _progress(console: Console) -> Generator[Callable[[], Any]]:
+    columns = (
+        TextColumn("Remembering"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(compact=True),
+    )
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
+        task = progress.add_task("", total=len(messages()))
+        yield lambda: progress.advance(task)
+
+
+def _show_formation(
+    console: Console, heading: Callable[[str], None], remembered: Remembered
+) -> None:
+    notes, names = remembered.notes, remembered.names
+    evolution = max(
+        remembered.evolutions(),
+        key=lambda found: (min(len(found[0].outgoing), 3), len(found[2].changes)),
+        default=None,
+    )
+    note = max(notes.values(), key=lambda note: len(note.outgoing))
+    if evolution is not None:
+        note = evolution[0]
+    heading("A message became a note")
+    console.print(_indented(render.details(_as_formed(note, remembered.histories[note.id]))))
+    heading("It was linked to what it belongs with")
+    console.print(render.links(note.evolve(links=note.outgoing), notes))
+    heading("A neighbour evolved in its light")
+    if evolution is None:
+        console.print("  No note was changed by a later one.")
+        return
+    cause, neighbour, revision = evolution
+    console.print(_indented(Text(f"{names[neighbour.id]}  {render.shortened(neighbour.content)}")))
+    console.print(
+        _indented(Text(f"because of {names[cause.id]}: {render.plain(revision.reason)}", "dim"))
+    )
+    console.print(_indented(render.changes(revision, names)))
+
+
+def _as_formed(note: Note, revisions: Sequence[Revision]) -> Note:
+    """The note as it was before later notes changed it."""
+    formed = next((revision for revision in revisions if revision.kind == "formed"), None)
+    if formed is None:
+        return note
+    understood = {
+        field: change.after if field == "context" else tuple(change.after)
+        for field, change in formed.changes.items()
+        if field in ("keywords", "tags", "context")
+    }
+    return note.evolve(**understood)
+
+
+def _ask(memory: AgenticMemory) -> dict[Question, Answer]:
+    answers: dict[Question, Answer] = {}
+    for question in questions():
+        started = time.perf_counter()
+        hits = memory.search(question.text, namespace=NAMESPACE, k=_PLACES)
+        answers[question] = Answer(hits, (time.perf_counter() - started) * 1000)
+    return answers
+
+
+def _show_answers(
+    console: Console,
+    heading: Callable[[str], None],
+    remembered: Remembered,
+    answers: Mapping[Question, Answer],
+) -> None:
+    heading(f"It is asked {len(answers)} questions")
+    console.print("  ✓ marks what a reader of the conversation would answer with.", style="dim")
+    for question, answer in answers.items():
+        expected = {note_id(NAMESPACE, key) for key in question.expected}
+        console.print()
+        console.print(_indented(Text(question.text, "bold")))
+        console.print(_indented(render.hits(answer.hits, remembered.names, expected=expected)))
+
+
+def _show_reopening(
+    console: Console,
+    heading: Callable[[str], None],
+    before: Mapping[Question, Answer],
+    after: Mapping[Question, Answer],
+    seconds: float,
+) -> None:
+    heading("Closed, opened again and asked again")
+    same = sum(_found(before[question]) == _found(after[question]) for question in before)
+    console.print(f"  Opened in {seconds:.2f} s.")
+    console.print(f"  The same notes in the same order: {same} of {len(before)} questions.")
+
+
+def _found(answer: Answer) -> list[str]:
+    return [hit.note.id for hit in answer.hits]
+
+
+def _show_numbers(
+    console: Console,
+    heading: Callable[[str], None],
+    remembered: Remembered,
+    answers: Sequence[Answer],
+) -> None:
+    heading("In numbers")
+    expected = found = 0
+    for question, answer in zip(questions(), answers, strict=False):
+        ids = {note_id(NAMESPACE, key) for key in question.expected}
+        expected += len(ids)
+        found += len(ids & set(_found(answer)))
+    recall = statistics.median(answer.milliseconds for answer in answers)
+    evolved = sum(1 for _ in remembered.evolutions())
+    each = (
+        f", {1000 * remembered.seconds / remembered.added:.0f} ms a note"
+        if remembered.added
+        else ""
+    )
+    console.print(
+        f"  {len(remembered.notes)} notes, {remembered.links} links, {evolved} evolutions"
+    )
+    console.print(f"  remembering took {remembered.seconds:.1f} s{each}")
+    console.print(f"  recall took {recall:.1f} ms, the median of {len(answers)} searches")
+    console.print(f"  {found} of {expected} expected notes were among the first {_PLACES}")
+
+
+def _show_usage(console: Console, usage: Usage) -> None:
+    failed = f" ({usage.failures} failed)" if usage.failures else ""
+    unmetered = f"; {usage.unmetered} calls without a count" if usage.unmetered else ""
+    console.print(
+        f"  {usage.calls} model calls{failed}, {usage.seconds:.0f} s of waiting for them\n"
+        f"  {usage.tokens_in:,} tokens in, {usage.tokens_out:,} out{unmetered}"
+    )
+
+
+def _indented(renderable: Any) -> Padding:
+    return Padding(renderable, (0, 0, 0, 2), expand=False)

@@ -1,0 +1,48 @@
+"""Two guards over every test: nothing blocks an event loop, nobody talks to the network."""
+
+import errno
+import ipaddress
+import socket
+from collections.abc import Iterator
+from inspect import iscoroutinefunction
+from typing import Any
+
+import pytest
+from blockbuster import blockbuster_ctx
+
+
+@pytest.fixture(autouse=True)
+def no_blocking_in_a_loop(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail an async test in which the package blocks the event loop."""
+    if not iscoroutinefunction(getattr(request, "function", None)):
+        yield
+        return
+    with blockbuster_ctx(scanned_modules=["amem_integrations"]) as blockbuster:
+        for function in blockbuster.functions.values():
+            # Sync forms may be called where a loop runs, as in a notebook; opening is one.
+            function.can_block_in("amem_integrations/ports.py", "run")
+            function.can_block_in("amem_integrations/memory.py", {"__init__", "close"})
+        yield
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let sockets reach this machine only; the rest looks like a network that is down."""
+    for name in ("connect", "connect_ex"):
+        monkeypatch.setattr(socket.socket, name, _loopback_only(getattr(socket.socket, name)))
+
+
+def _loopback_only(connect: Any) -> Any:
+    def guarded(self: socket.socket, address: Any) -> Any:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_loopback(address[0]):
+            raise OSError(errno.ENETUNREACH, f"tests stay on this machine; refused {address}")
+        return connect(self, address)
+
+    return guarded
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
