@@ -12,7 +12,7 @@ from typing import Any, cast
 import qdrant_edge as edge
 
 from amem_integrations.conditions import Condition, HasId
-from amem_integrations.errors import StoreClosedError
+from amem_integrations.errors import StoreClosedError, StoreError
 from amem_integrations.ports import Point, Query, Scored, SparseVector, Vector
 from amem_integrations.store.edge_filters import compile_filter
 from amem_integrations.store.shards import Shard
@@ -76,7 +76,7 @@ class EdgeEngine:
                 offset=after,
                 limit=limit + (after is not None),
                 filter=compile_filter(where),
-                with_payload=True if fields is None else list(fields),
+                with_payload=True if fields is None else list(fields) or False,
                 order_by=order,
             )
             records, _ = opened.scroll(request)
@@ -88,7 +88,9 @@ class EdgeEngine:
 
     async def facet(self, key: str, where: Condition, *, limit: int) -> dict[str, int]:
         with self._open().use() as opened:
-            request = edge.FacetRequest(key, limit, exact=True, filter=compile_filter(where))
+            request = edge.FacetRequest(
+                key, max(limit, 0), exact=True, filter=compile_filter(where)
+            )
             hits = opened.facet(request).hits
         # Values that only points outside of `where` hold come with a count of zero.
         return {str(hit.value): hit.count for hit in hits if hit.count}
@@ -116,7 +118,7 @@ class EdgeEngine:
         engine would judge it again when it replays its log, on what it had flushed by then.
         """
         if unexpected := {point.id for point in points} - expect.keys():
-            raise ValueError(f"No expected version is given for {sorted(unexpected)}.")
+            raise StoreError(f"A commit must state the version of {', '.join(sorted(unexpected))}.")
         check_points(points, self._dimension)
         with self._open().use() as opened:
             versions = _versions(opened, [*expect, *present])
@@ -174,7 +176,7 @@ def edge_point(point: Point) -> edge.Point:
     vectors: dict[str, Any] = {}
     if point.dense:
         vectors[_DENSE] = [list(vector) for vector in point.dense]
-    if point.sparse is not None:
+    if point.sparse is not None and point.sparse.indices:
         vectors[_SPARSE] = _sparse(point.sparse)
     return edge.Point(point.id, vectors, point.payload)
 
@@ -206,7 +208,8 @@ def _request(query: Query) -> edge.QueryRequest:
         query=nearest,
         filter=compile_filter(query.where),
         params=edge.SearchParams(idf=corpus),
-        with_payload=list(query.fields),
+        # An empty list would have every payload read from disk, and then thrown away.
+        with_payload=list(query.fields) or False,
     )
 
 

@@ -44,7 +44,7 @@ def translated(path: Path, *, opening: bool = False) -> Generator[None]:
     except AMemError:
         raise
     except OSError as error:
-        raise of_system(error, path) from error
+        raise _meaning(error.strerror or str(error), path, opening=False) from error
     except Exception as error:
         raise _meaning(str(error), path, opening) from error
     except BaseException as error:
@@ -55,11 +55,6 @@ def translated(path: Path, *, opening: bool = False) -> Generator[None]:
             f"The storage engine broke off while working on {path}: {_first_line(str(error))}. "
             f"Close the store and open it again. {_RESTORE}"
         ) from error
-
-
-def of_system(error: OSError, path: Path) -> StoreError:
-    """What an OSError on the files of the store means."""
-    return _meaning(error.strerror or str(error), path, opening=False)
 
 
 def full(path: Path, free: int, needed: int) -> StoreWriteError:

@@ -2,7 +2,7 @@
 
 A new shard is built beside its place and renamed into it when it is whole, so that a process
 killed in between leaves no half-made store. Nothing here ever deletes or changes a directory
-that it did not just make.
+that it did not just make. `shards.py` calls it, and turns what the engine raises into our errors.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from amem_integrations.errors import (
     StoreMismatchError,
 )
 from amem_integrations.store import schema
-from amem_integrations.store.edge_errors import full, of_system, translated
+from amem_integrations.store.edge_errors import full, translated
 from amem_integrations.store.shards import SPARE
 
 # On a file system in memory the empty maps of a new shard take some 200 MB at once.
@@ -37,33 +37,26 @@ def open_or_create(path: Path, dimension: int, meta: edge.Point) -> edge.EdgeSha
     meta: the point by which a new shard says what it is. Raises StoreMismatchError for a
     directory with other content, StoreLockedError, StoreWriteError, StoreCorruptError.
     """
-    try:
-        if path.is_file():
-            raise InvalidInputError(f"{path} is a file; a store needs a directory.")
-        entries = {entry.name for entry in path.iterdir()} if path.exists() else set[str]()
-        if not entries:
-            _create(path, dimension, meta)
-        elif _CONFIG not in entries:
-            raise _not_ours(path, entries)
-        _check(path, SPARE)
-    except OSError as error:
-        raise of_system(error, path) from error
+    if path.is_file():
+        raise InvalidInputError(f"{path} is a file; a store needs a directory.")
+    entries = {entry.name for entry in path.iterdir()} if path.exists() else set[str]()
+    if not entries:
+        _create(path, dimension, meta)
+    elif _CONFIG not in entries:
+        raise _not_ours(path, entries)
+    _check(path, SPARE)
     with translated(path, opening=True):
         return edge.EdgeShard.load(str(path))
 
 
 def open_temporary(path: Path, dimension: int, meta: edge.Point) -> edge.EdgeShard:
     """The engine's shard in the new directory `path`, which need not survive this process."""
-    try:
-        path.mkdir(parents=True)
-        _check(path, _SPARE_TO_CREATE)
-        with translated(path):
-            for file in _empty_shard(dimension):
-                file.write(path)
-            shard = edge.EdgeShard.load(str(path))
-            shard.update(edge.UpdateOperation.upsert_points([meta]))
-    except OSError as error:
-        raise of_system(error, path) from error
+    path.mkdir(parents=True)
+    _check(path, _SPARE_TO_CREATE)
+    for file in _empty_shard(dimension):
+        file.write(path)
+    shard = edge.EdgeShard.load(str(path))
+    shard.update(edge.UpdateOperation.upsert_points([meta]))
     return shard
 
 
@@ -78,8 +71,7 @@ def _create(path: Path, dimension: int, meta: edge.Point) -> None:
     # A collection's name has no dot, so this is nobody's place.
     building = path.with_name(f"{path.name}.new-{secrets.token_hex(4)}")
     try:
-        with translated(path):
-            _build(building, dimension, [meta])
+        _build(building, dimension, [meta])
         with contextlib.suppress(FileNotFoundError):
             path.rmdir()
         try:

@@ -26,8 +26,10 @@ def _compile(condition: Condition) -> "edge.ConditionType":
         case Match(field, values):
             return _match(field, values)
         case Range(field, gt, gte, lt, lte):
-            bounds = edge.RangeFloat(gt=gt, gte=gte, lt=lt, lte=lte)
-            return edge.FieldCondition(field, range=bounds)
+            # Of two bounds on the same side the engine would heed only one.
+            open_ends = edge.FieldCondition(field, range=edge.RangeFloat(gt=gt, lt=lt))
+            closed_ends = edge.FieldCondition(field, range=edge.RangeFloat(gte=gte, lte=lte))
+            return edge.Filter(must=[open_ends, closed_ends])
         case HasId(ids):
             return edge.HasIdCondition({id for id in ids if is_id(id)})
         case All(parts):

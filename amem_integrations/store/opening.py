@@ -142,10 +142,12 @@ class _EdgeStore:
 def _open_edge(directory: Path | None, collection: str, encoders: Encoders) -> Store:
     from amem_integrations.store import edge_files, shards
     from amem_integrations.store.edge import EdgeEngine, edge_point
+    from amem_integrations.store.edge_errors import translated
 
     dimension, meta = encoders.dimension, edge_point(_meta(encoders))
     if directory is None:
-        temporary = Path(tempfile.mkdtemp(prefix="amem-"))
+        with translated(Path(tempfile.gettempdir())):
+            temporary = Path(tempfile.mkdtemp(prefix="amem-"))
         path, location = temporary / collection, "a temporary directory"
         with _removed_on_failure(temporary):
             shard = shards.share(

@@ -167,7 +167,7 @@ def share(path: Path, open_: Callable[[], edge.EdgeShard], temporary: Path | Non
 
     temporary: a directory that goes away with the shard.
     """
-    with _lock:
+    with _lock, translated(path):
         shard = _shards.get(_identity(path)) if path.exists() else None
         if shard is not None:
             shard.users += 1

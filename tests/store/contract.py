@@ -1,0 +1,86 @@
+"""The engines that must all keep the contract of `ports.Engine`, in both forms.
+
+Qdrant Edge, the client's local mode and a stand-in for a server always; a real one when
+AMEM_TEST_QDRANT_URL is set.
+"""
+
+import os
+import uuid
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from amem_integrations.conditions import EVERYTHING
+from amem_integrations.ports import Engine, Point, SparseVector, Vector, run
+from amem_integrations.store.opening import Encoders, Store, open_store
+from tests.store.loopback import shared_server
+
+SERVER = os.environ.get("AMEM_TEST_QDRANT_URL")
+KINDS = ("edge", "local", "loopback", *(("server",) if SERVER else ()))
+DIMENSION = 4
+ENCODERS = Encoders("test-embedder", DIMENSION, "test-terms")
+
+
+class Driven:
+    """An engine whose calls are driven by `run` in the sync form and awaited in the async one."""
+
+    def __init__(self, engine: Engine, form: str) -> None:
+        self._engine = engine
+        self._form = form
+
+    def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            operation = getattr(self._engine, name)(*args, **kwargs)
+            return run(operation) if self._form == "sync" else await operation
+
+        return call
+
+
+def open_kind(kind: str) -> Store:
+    collection = f"contract-{uuid.uuid4().hex[:12]}"
+    match kind:
+        case "edge":
+            return open_store(None, collection=collection, encoders=ENCODERS)
+        case "local":
+            from amem_integrations.store.client import open_client
+
+            return open_client(None, collection=collection, dimension=DIMENSION)
+        case "loopback":
+            return open_store(shared_server().url, collection=collection, encoders=ENCODERS)
+        case _:
+            return open_store(SERVER, collection=collection, encoders=ENCODERS)
+
+
+@pytest.fixture(scope="module", params=KINDS, name="store")
+def store_fixture(request: pytest.FixtureRequest) -> Iterator[Store]:
+    """One store a module, emptied before each test by `engine`."""
+    store = open_kind(request.param)
+    yield store
+    run(store.sync.delete(EVERYTHING))
+    store.close()
+
+
+@pytest.fixture(params=("sync", "async"), name="engine")
+def engine_fixture(store: Store, request: pytest.FixtureRequest) -> Driven:
+    run(store.sync.delete(EVERYTHING))
+    return Driven(store.sync if request.param == "sync" else store.asynchronous, request.param)
+
+
+def id_of(name: str | int) -> str:
+    """Ids in the order of small numbers; anything else somewhere."""
+    if isinstance(name, int):
+        return str(uuid.UUID(int=name))
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, name))
+
+
+def point(
+    name: str | int,
+    dense: Sequence[Vector] = (),
+    terms: dict[int, float] | None = None,
+    **payload: Any,
+) -> Point:
+    """A point in namespace "a" at version 1, unless `payload` says otherwise."""
+    sparse = None if terms is None else SparseVector(tuple(terms), tuple(terms.values()))
+    fields = {"kind": "note", "ns": "a", "version": 1, **payload}
+    return Point(id_of(name), fields, dense, sparse)
