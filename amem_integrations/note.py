@@ -4,12 +4,14 @@ What a value may hold is checked here, once, when it is made; nobody downstream 
 Nothing in this module reads or writes anything.
 """
 
+import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
+from unicodedata import category
 
 from amem_integrations import jsonvalue
 from amem_integrations.errors import InvalidInputError
@@ -93,7 +95,7 @@ class Revision:
     cause: str
     at: datetime
     analyst: str
-    changes: Mapping[str, Change] = field(default_factory=dict[str, Change])
+    changes: Mapping[str, Change] = field(default_factory=dict[str, Change], hash=False)
     sources: tuple[str, ...] = ()
     reason: str = ""
 
@@ -173,7 +175,7 @@ class Hit:
 
     note: Note
     score: float
-    why: Mapping[str, float]
+    why: Mapping[str, float] = field(hash=False)
     via: Link | None = None
 
     def __str__(self) -> str:
@@ -211,8 +213,11 @@ def make_note(
     for name, text in (("key", key), ("speaker", speaker), ("session", session)):
         if text is not None:
             _check_text(name, text)
-    if sequence is not None and not -(2**63) <= sequence < 2**63:
-        raise InvalidInputError(f"sequence must fit 64 bits; got {sequence}.")
+    if sequence is not None:
+        _check_sequence(sequence)
+    if metadata is not None and not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"metadata must be a mapping; got {type(metadata).__name__}.")
+    moment = as_utc(now)
     occurred = None if occurred_at is None else as_utc(occurred_at)
     if key is None:
         key = _derived_key(content, speaker, session, sequence, occurred, repetition)
@@ -221,8 +226,8 @@ def make_note(
         namespace=labels,
         key=key,
         content=content,
-        created_at=now,
-        updated_at=now,
+        created_at=moment,
+        updated_at=moment,
         speaker=speaker,
         session=session,
         sequence=sequence,
@@ -233,7 +238,8 @@ def make_note(
 
 
 def _derived_key(*parts: object) -> str:
-    text = jsonvalue.dumps("key", [None if part is None else str(part) for part in parts])
+    texts = [None if part is None else str(part) for part in parts]
+    text = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
     return "auto:" + uuid.uuid5(_ID_ROOT, text).hex
 
 
@@ -245,7 +251,7 @@ def check_content(content: object) -> None:
 def _check_text(name: str, text: object, limit: int = 4096) -> None:
     if not isinstance(text, str):
         raise InvalidInputError(f"{name} must be text; got {type(text).__name__}.")
-    if not text.strip():
+    if _is_blank(text):
         raise InvalidInputError(f"{name} is empty or blank; there is nothing to remember.")
     try:
         size = len(text.encode())
@@ -258,12 +264,25 @@ def _check_text(name: str, text: object, limit: int = 4096) -> None:
         raise InvalidInputError(f"{name} has {size} bytes; at most {limit} can be stored.")
 
 
+def _is_blank(text: str) -> bool:
+    """Whether there is nothing to see: nothing but space, control and format characters."""
+    return all(each.isspace() or category(each) in ("Cc", "Cf") for each in text)
+
+
+def _check_sequence(sequence: object) -> None:
+    if not isinstance(sequence, int) or isinstance(sequence, bool):
+        raise InvalidInputError(f"sequence must be an int; got {type(sequence).__name__}.")
+    if not -(2**63) <= sequence < 2**63:
+        raise InvalidInputError(f"sequence must fit 64 bits; got {sequence.bit_length()}.")
+
+
 def as_utc(moment: datetime) -> datetime:
     """`moment` as aware UTC; a naive datetime is taken as UTC."""
     if not isinstance(moment, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"Expected a datetime; got {type(moment).__name__}.")
     try:
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        naive = moment.utcoffset() is None
+        return moment.replace(tzinfo=UTC) if naive else moment.astimezone(UTC)
     except OverflowError as error:
         raise InvalidInputError(f"{moment} has no equivalent in UTC.") from error
 
@@ -275,13 +294,11 @@ def clean_terms(terms: Iterable[object], limit: int) -> tuple[str, ...]:
     """
     kept: dict[str, str] = {}
     for term in terms:
-        if not isinstance(term, str):
-            continue
-        text = clean_text(term, MAX_TERM_CHARS)
+        if len(kept) >= limit:
+            break
+        text = clean_text(term, MAX_TERM_CHARS) if isinstance(term, str) else ""
         if text:
             kept.setdefault(text.casefold(), text)
-        if len(kept) == limit:
-            break
     return tuple(kept.values())
 
 
