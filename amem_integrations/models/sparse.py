@@ -5,17 +5,12 @@ again. The weights hold term frequency and length; IDF is the engine's, over the
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from amem_integrations.errors import ModelUnavailableError
-from amem_integrations.models.once import Once
 from amem_integrations.models.packaged import package_dir
 from amem_integrations.models.text import bounded
 from amem_integrations.ports import SparseEncoder, SparseVector
-
-if TYPE_CHECKING:
-    from fastembed.sparse.bm25 import Bm25 as FastembedModel
-    from qdrant_edge import Bm25 as EdgeModel
 
 # The length in terms at which a text is neither favoured nor damped. A raw turn of a
 # conversation has about a dozen terms without stop words, a formed note three or four times
@@ -33,15 +28,24 @@ class EdgeBm25:
     name = f"qdrant-edge-bm25-multilingual-{AVERAGE_TERMS}"
 
     def __init__(self) -> None:
-        self._model = Once(_edge_model)
+        from qdrant_edge import Bm25, Bm25Config, TokenizerType
+
+        self._model = Bm25(
+            Bm25Config(
+                tokenizer=TokenizerType.Multilingual,
+                language="english",
+                avg_len=float(AVERAGE_TERMS),
+                ascii_folding=True,
+            )
+        )
 
     def document(self, text: str) -> SparseVector:
         """Empty for a text without words."""
-        return _sparse(self._model().embed_document(bounded(text)))
+        return _sparse(self._model.embed_document(bounded(text)))
 
     def query(self, text: str) -> SparseVector:
         """Empty for a query of nothing but stop words."""
-        return _sparse(self._model().embed_query(bounded(text)))
+        return _sparse(self._model.embed_query(bounded(text)))
 
 
 class FastembedBm25:
@@ -54,17 +58,34 @@ class FastembedBm25:
     name = f"fastembed-bm25-rjieba-{AVERAGE_TERMS}"
 
     def __init__(self) -> None:
-        self._model = Once(_fastembed_model)
+        import rjieba
+        from fastembed.sparse.bm25 import Bm25
+
+        # With stop words given, it reads no file; any folder that exists will do.
+        folder = str(package_dir("fastembed"))
+        self._model = Bm25(
+            "Qdrant/bm25",
+            cache_dir=folder,
+            specific_model_path=folder,
+            avg_len=float(AVERAGE_TERMS),
+            stopwords=set(_STOP_WORDS.split()),
+        )
+        self._cut = rjieba.cut
+        self._cut("词")  # it reads its dictionary on first use
 
     def document(self, text: str) -> SparseVector:
         """Empty for a text without words."""
-        (found,) = self._model().raw_embed([_spaced(bounded(text))])
+        (found,) = self._model.raw_embed([self._spaced(text)])
         return _sparse(found)
 
     def query(self, text: str) -> SparseVector:
         """Empty for a query of nothing but stop words."""
-        (found,) = self._model().query_embed(_spaced(bounded(text)))
+        (found,) = self._model.query_embed(self._spaced(text))
         return _sparse(found)
+
+    def _spaced(self, text: str) -> str:
+        readable = bounded(text)
+        return readable if readable.isascii() else " ".join(self._cut(readable))
 
 
 _ENCODERS: dict[str, type[EdgeBm25] | type[FastembedBm25]] = {
@@ -91,42 +112,6 @@ def resolve_sparse(name: str | None = None) -> SparseEncoder:
             "for this platform or is not installed."
         )
     return _ENCODERS[name]()
-
-
-def _edge_model() -> "EdgeModel":
-    from qdrant_edge import Bm25, Bm25Config, TokenizerType
-
-    return Bm25(
-        Bm25Config(
-            tokenizer=TokenizerType.Multilingual,
-            language="english",
-            avg_len=float(AVERAGE_TERMS),
-            ascii_folding=True,
-        )
-    )
-
-
-def _fastembed_model() -> "FastembedModel":
-    from fastembed.sparse.bm25 import Bm25
-
-    # With stop words given, it reads no file; any folder that exists will do.
-    folder = str(package_dir("fastembed"))
-    return Bm25(
-        "Qdrant/bm25",
-        cache_dir=folder,
-        specific_model_path=folder,
-        avg_len=float(AVERAGE_TERMS),
-        stopwords=set(_STOP_WORDS.split()),
-    )
-
-
-def _spaced(text: str) -> str:
-    """`text` with spaces between the words of scripts that are written without them."""
-    if text.isascii():
-        return text
-    import rjieba
-
-    return " ".join(rjieba.cut(text))
 
 
 def _sparse(found: Any) -> SparseVector:
