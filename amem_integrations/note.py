@@ -273,7 +273,7 @@ def _check_sequence(sequence: object) -> None:
     if not isinstance(sequence, int) or isinstance(sequence, bool):
         raise InvalidInputError(f"sequence must be an int; got {type(sequence).__name__}.")
     if not -(2**63) <= sequence < 2**63:
-        raise InvalidInputError(f"sequence must fit 64 bits; got {sequence.bit_length()}.")
+        raise InvalidInputError("sequence must fit a signed integer of 64 bits.")
 
 
 def as_utc(moment: datetime) -> datetime:
