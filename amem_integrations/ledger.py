@@ -80,8 +80,9 @@ class Ledger:
         with self._lock:
             entries = list(self._usage.items())
         steps: dict[str, Usage] = {}
+        total = Usage()
         for (owner, step), usage in entries:
             if namespace is None or owner == namespace:
                 steps[step] = steps.get(step, Usage()) + usage
-                steps["total"] = steps.get("total", Usage()) + usage
-        return steps
+                total += usage
+        return {**steps, "total": total}
