@@ -1,19 +1,17 @@
 """How many tokens a text takes, estimated without a tokenizer.
 
-Deliberately on the high side: unspaced scripts count one token a character, everything
-else one for every four characters and one for every word beyond that.
+Tokenizers pack letters of English words, and spaces, several to a token. Nearly everything
+else takes about one token a character: digits, punctuation, and the letters of other scripts.
 """
 
 import re
 
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    "\uff00-\uffef\U0001f000-\U0001faff\U00020000-\U0003ffff]"
-)
+_DENSE = re.compile(r"[^A-Za-z\s]")
+_WORD = re.compile("[A-Za-z]+")
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokens in `text`, an estimate that rarely falls below what a tokenizer counts."""
-    unspaced = len(_UNSPACED.findall(text))
-    rest = len(text) - unspaced
-    return unspaced + max(-(-rest // 4), len(text.split()) if rest else 0)
+    """Tokens in `text`, an estimate that rarely falls much below what a tokenizer counts."""
+    dense = _DENSE.subn("", text)[1]
+    packed = len(text) - dense
+    return dense + max(-(-packed // 4), _WORD.subn("", text)[1])
