@@ -20,6 +20,7 @@ from amem_integrations.store.reading import load, recent, revisions, with_links
 
 _LOG = logging.getLogger(__name__)
 _CHUNK = 32
+_JUDGED_AGAIN = 3
 _READ = 256
 _GIVEN = frozenset(inspect.signature(make_note).parameters) - {"namespace", "now", "repetition"}
 _LISTED = 100_000
@@ -158,7 +159,10 @@ async def _reconciled(rooms: Rooms, io: IO, given: Note, held: Note, formation: 
 async def form(rooms: Rooms, io: IO, note: Note) -> Note:
     """Take a raw note through the formation graph; whatever fails, it stays stored."""
     try:
-        await io.invoke(rooms.graph(), initial_state([note]))
+        for _ in range(_JUDGED_AGAIN):
+            done = await io.invoke(rooms.graph(), initial_state([note]))
+            if done["outcomes"][note.id]["status"] != "stale":
+                break
     except AMemError as error:
         rooms.settings.ledger.count("formation.error")
         _LOG.warning("Formation failed (%s); the note stays raw.", type(error).__name__)

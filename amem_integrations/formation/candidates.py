@@ -15,6 +15,7 @@ from amem_integrations.formation.state import (
     CandidateRef,
     FormationState,
     Settings,
+    content_digest,
     namespace_of,
     open_ids,
     understanding_from,
@@ -73,7 +74,14 @@ async def _neighbours(
     ranked = sorted(((similarity(vector, point.dense), point) for point in points), key=_nearest)
     reverse = await _reverse_ranks(io, settings, subject, ranked)
     return [
-        {"id": point.id, "similarity": cosine, "rank": rank, "reverse_rank": reverse.get(point.id)}
+        CandidateRef(
+            id=point.id,
+            version=point.payload["version"],
+            digest=content_digest(point.payload["content"]),
+            similarity=cosine,
+            rank=rank,
+            reverse_rank=reverse.get(point.id),
+        )
         for rank, (cosine, point) in enumerate(ranked)
     ]
 

@@ -21,16 +21,18 @@ from amem_integrations.formation.state import (
     FormationState,
     Outcome,
     Settings,
+    content_digest,
     judgement_from,
     namespace_of,
     outcome,
 )
 from amem_integrations.formation.validate import (
     MAX_REASON_CHARS,
-    Dropped,
+    Tally,
     accepted_evolutions,
     accepted_links,
     evolved,
+    merged,
     understood,
 )
 from amem_integrations.judgement import Judgement
@@ -103,24 +105,26 @@ async def _commit_one(
         written = note.status is Status.FORMED and note.updated_at in stamps
         if not written and (note.version != version or note.status is not Status.RAW):
             return outcome("superseded", "changed while it was being formed")
-        if settings.analyst.reads_candidates and len(notes) < len(offered) and not written:
-            # What the model wrote may carry text of the note that is gone.
-            return outcome("failed", "candidate-gone: judged in the light of a forgotten note")
+        if not written and any(_replaced(notes.get(ref["id"]), ref) for ref in refs):
+            # What was proposed may carry text that is not there any more.
+            return outcome("stale", "judged in the light of a note that was forgotten or changed")
         now = io.now()
         stamps.add(now)
-        dropped = Dropped()
-        writes = (
-            [] if written else [_formed(note, judgement, offered, notes, settings, now, dropped)]
-        )
-        writes += _evolved(note, judgement, offered, notes, settings, now, dropped)
+        tally = Tally()
+        writes = [] if written else [_formed(note, judgement, offered, notes, settings, now, tally)]
+        writes += _evolved(note, judgement, refs, notes, settings, now, tally)
         evolutions = len(writes) - (not written)
         present = _must_exist(note if written else writes[0], settings, offered)
         if not writes or await _write(io, {note.id: note, **notes}, writes, present):
-            _count(settings, dropped)
+            _count(settings, tally)
             links = len((note if written else writes[0]).links)
             return outcome("formed", links=links, evolutions=evolutions)
         settings.ledger.count("commit.redone")
     return outcome("failed", "contention: its neighbours kept changing")
+
+
+def _replaced(candidate: Note | None, ref: CandidateRef) -> bool:
+    return candidate is None or content_digest(candidate.content) != ref["digest"]
 
 
 def _formed(
@@ -130,9 +134,9 @@ def _formed(
     present: Mapping[str, Note],
     settings: Settings,
     now: datetime,
-    dropped: Dropped,
+    tally: Tally,
 ) -> Note:
-    links = accepted_links(note, judgement.links, offered, present, now, dropped)
+    links = accepted_links(note, judgement.links, offered, present, now, tally)
     formed = understood(note, judgement.understanding).evolve(
         links=links, status=Status.FORMED, last_error=None
     )
@@ -143,25 +147,30 @@ def _formed(
 def _evolved(
     note: Note,
     judgement: Judgement,
-    offered: Sequence[str],
+    refs: Sequence[CandidateRef],
     present: Mapping[str, Note],
     settings: Settings,
     now: datetime,
-    dropped: Dropped,
+    tally: Tally,
 ) -> list[Note]:
     """The neighbours that change; one that is to stay as it is, is not written."""
+    offered = {ref["id"]: ref["version"] for ref in refs}
     sources = tuple(offered) if settings.analyst.reads_candidates else ()
     writes: list[Note] = []
     for neighbour_id, proposal in accepted_evolutions(
-        note, judgement.evolutions, offered, present, dropped
+        note, judgement.evolutions, offered, present, tally
     ).items():
         neighbour = present[neighbour_id]
         if neighbour.status is not Status.FORMED:
-            dropped["evolution.not_formed"] += 1
+            tally["dropped.evolution.not_formed"] += 1
             continue
-        changed = evolved(neighbour, proposal)
+        if neighbour.version == offered[neighbour_id]:
+            changed = evolved(neighbour, proposal)
+        else:
+            changed = merged(neighbour, proposal)
+            tally["evolution.merged"] += 1
         if changed == neighbour:
-            dropped["evolution.kept_as_is"] += 1
+            tally["evolution.kept_as_is"] += 1
             continue
         writes.append(
             revised(
@@ -200,8 +209,8 @@ async def _write(
     return not left_out
 
 
-def _count(settings: Settings, dropped: Dropped) -> None:
-    for event, n in dropped.items():
-        settings.ledger.count(f"dropped.{event}", n)
-    if dropped:
-        _LOG.debug("Dropped from proposals: %s", json.dumps(dropped))
+def _count(settings: Settings, tally: Tally) -> None:
+    for event, n in tally.items():
+        settings.ledger.count(event, n)
+    if tally:
+        _LOG.debug("Of the proposals: %s", json.dumps(tally))

@@ -4,6 +4,7 @@ The state is JSON-native: ids, versions and proposals. Content is re-read from t
 each step, so that it does not end up in checkpoints; what a model proposed does.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypedDict
@@ -53,14 +54,26 @@ class NoteRef(TypedDict):
 
 
 class CandidateRef(TypedDict):
+    """A candidate as it was found.
+
+    version: one that evolved since is merged with, not overwritten. digest: of its content;
+    what was judged in the light of other content is judged again.
+    """
+
     id: str
+    version: int
+    digest: str
     similarity: float
     rank: int
     reverse_rank: int | None
 
 
 class Outcome(TypedDict):
-    """How it ended for one note: "formed", "failed", "gone", "superseded" or "rejected"."""
+    """How it ended for one note.
+
+    status: "formed"; "failed", with the reason kept on the note; "stale", to be judged again;
+    "gone", "superseded" by another formation or an update; "rejected" in review.
+    """
 
     status: str
     reason: str
@@ -102,13 +115,8 @@ def outcome(status: str, reason: str = "", links: int = 0, evolutions: int = 0) 
     return {"status": status, "reason": reason, "links": links, "evolutions": evolutions}
 
 
-def candidate_ref(candidate: Candidate) -> CandidateRef:
-    return {
-        "id": candidate.note.id,
-        "similarity": candidate.similarity,
-        "rank": candidate.rank,
-        "reverse_rank": candidate.reverse_rank,
-    }
+def content_digest(content: str) -> str:
+    return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
 
 
 def candidates_from(

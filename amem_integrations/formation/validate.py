@@ -22,7 +22,7 @@ from amem_integrations.note import (
 MAX_LINKS = 16
 MAX_REASON_CHARS = 400
 
-Dropped = Counter[str]
+Tally = Counter[str]
 
 
 def understood(note: Note, proposal: Understanding) -> Note:
@@ -40,7 +40,7 @@ def accepted_links(
     offered: Collection[str],
     present: Collection[str],
     now: datetime,
-    dropped: Dropped,
+    tally: Tally,
 ) -> tuple[Link, ...]:
     """Links to candidates that were offered and still exist, at most MAX_LINKS."""
     links: dict[str, Link] = {}
@@ -51,7 +51,7 @@ def accepted_links(
         if reason is None and len(links) == MAX_LINKS:
             reason = "too_many"
         if reason is not None:
-            dropped[f"link.{reason}"] += 1
+            tally[f"dropped.link.{reason}"] += 1
             continue
         links[proposal.to] = Link(
             source=note.id,
@@ -69,7 +69,7 @@ def accepted_evolutions(
     proposals: Sequence[Evolution],
     offered: Collection[str],
     present: Collection[str],
-    dropped: Dropped,
+    tally: Tally,
 ) -> dict[str, Evolution]:
     """Evolutions of candidates that were offered and still exist, one each."""
     accepted: dict[str, Evolution] = {}
@@ -78,7 +78,7 @@ def accepted_evolutions(
         if reason is None and proposal.note_id in accepted:
             reason = "repeated"
         if reason is not None:
-            dropped[f"evolution.{reason}"] += 1
+            tally[f"dropped.evolution.{reason}"] += 1
             continue
         accepted[proposal.note_id] = proposal
     return accepted
@@ -90,6 +90,17 @@ def evolved(neighbour: Note, proposal: Evolution) -> Note:
     tags = clean_terms(proposal.tags or (), MAX_TAGS) or neighbour.tags
     context = clean_text(proposal.context or "", MAX_CONTEXT_CHARS) or neighbour.context
     return neighbour.evolve(keywords=keywords, tags=tags, context=context)
+
+
+def merged(neighbour: Note, proposal: Evolution) -> Note:
+    """The neighbour with the proposed terms added, for a proposal made of an older version.
+
+    What the others wrote meanwhile stays: no term is removed and the context is theirs.
+    """
+    return neighbour.evolve(
+        keywords=clean_terms((*neighbour.keywords, *(proposal.keywords or ())), MAX_KEYWORDS),
+        tags=clean_terms((*neighbour.tags, *(proposal.tags or ())), MAX_TAGS),
+    )
 
 
 def _refusal(
