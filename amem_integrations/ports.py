@@ -25,6 +25,7 @@ from amem_integrations.judgement import (
     Subject,
     Understanding,
 )
+from amem_integrations.note import as_utc
 
 T = TypeVar("T")
 Vector = list[float]
@@ -265,7 +266,7 @@ class Clock:
 
     def __call__(self) -> datetime:
         with self._lock:
-            self._last = max(self._source(), self._last + timedelta(microseconds=1))
+            self._last = max(as_utc(self._source()), self._last + timedelta(microseconds=1))
             return self._last
 
 
@@ -335,10 +336,12 @@ class AsyncIO:
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(operation) for operation in operations]
-        except BaseExceptionGroup as group_error:
-            # The sync form raises the first error as it is; so does this one.
-            raise group_error.exceptions[0] from None
-        return [task.result() for task in tasks]
+        except BaseExceptionGroup as several:
+            first = several.exceptions[0]
+        else:
+            return [task.result() for task in tasks]
+        # As it is, like the sync form; raised out here, it keeps its own cause and context.
+        raise first
 
 
 def _require(model: ChatModel | None) -> ChatModel:
