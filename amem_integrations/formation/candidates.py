@@ -70,7 +70,9 @@ async def _neighbours(
     wording = [scored.id for scored in (sparse[0] if sparse else [])][:spare]
     wanted = dict.fromkeys([*(scored.id for scored in dense[: limit - spare]), *wording])
     wanted |= dict.fromkeys(scored.id for scored in dense)
-    points = await io.engine.get(list(wanted)[:limit], vectors=True)
+    before = await _turn_before(io, subject)
+    chosen = dict.fromkeys([*list(wanted)[:limit], *before])
+    points = await io.engine.get(list(chosen), vectors=True)
     ranked = sorted(((similarity(vector, point.dense), point) for point in points), key=_nearest)
     reverse = await _reverse_ranks(io, settings, subject, ranked)
     return [
@@ -84,6 +86,19 @@ async def _neighbours(
         )
         for rank, (cosine, point) in enumerate(ranked)
     ]
+
+
+async def _turn_before(io: IO, subject: Note) -> list[str]:
+    """The turn that the subject follows in its session, which need not resemble it."""
+    if subject.session is None:
+        return []
+    where = [older_than(subject), match("session", subject.session)]
+    if subject.sequence is not None:
+        where.append(Range("sequence", gte=subject.sequence - 1, lte=subject.sequence - 1))
+    points = await io.engine.scroll(
+        both(*where), limit=1, order_by="created_at", descending=True, fields=("key",)
+    )
+    return [point.id for point in points]
 
 
 def older_than(subject: Note) -> Condition:

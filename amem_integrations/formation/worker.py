@@ -25,6 +25,7 @@ class Worker:
         self._form_next = form_next
         self._changed = threading.Condition()
         self._work = True
+        self._wakes = 0
         self._stop = False
         self._thread: threading.Thread | None = None
 
@@ -32,6 +33,7 @@ class Worker:
         """There is something to form; starts the thread on first use. Returns at once."""
         with self._changed:
             self._work = True
+            self._wakes += 1
             if self._thread is None and not self._stop:
                 self._thread = threading.Thread(
                     target=self._loop, name="amem-formation", daemon=True
@@ -57,22 +59,28 @@ class Worker:
         pause = 0.0
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._stop, pause) if pause else None
                 self._changed.wait_for(lambda: self._work or self._stop)
+                if pause:
+                    self._changed.wait_for(lambda: self._stop, pause)
                 if self._stop:
                     return
-                self._work = False
+                wakes = self._wakes
             try:
                 more = self._form_next()
                 pause = 0.0
             except StoreClosedError:
+                self._end()
                 return
             except AMemError as error:
                 pause = min(_LONGEST_PAUSE, pause * 2 or 1.0)
                 more = True
-                _LOG.warning(
-                    "Background formation is waiting %.0f s: %s", pause, type(error).__name__
-                )
+                _LOG.warning("Background formation waits %.0f s (%s).", pause, type(error).__name__)
             with self._changed:
-                self._work = self._work or more
+                # Woken meanwhile, there may be something that the last look did not see.
+                self._work = more or self._wakes != wakes
                 self._changed.notify_all()
+
+    def _end(self) -> None:
+        with self._changed:
+            self._stop = True
+            self._changed.notify_all()

@@ -36,7 +36,7 @@ for line in sys.stdin:
         memory = open_memory(sys.argv[1], model=chat_model(latency=0.001), neighbours=4)
         os.write(acknowledged, b"ready\\n")
         for n in range(100_000):
-            note = memory.add(f"Remark {number}-{n} on the redis cache", key=f"{number}-{n}")
+            note = memory.add(f"Remark mark{number}x{n} on the redis cache", key=f"{number}-{n}")
             os.write(acknowledged, note.id.encode() + b"\\n")
     print(writer, flush=True)
     os.waitpid(writer, 0)
