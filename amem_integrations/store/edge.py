@@ -38,8 +38,8 @@ class EdgeEngine:
         wanted = list(dict.fromkeys(id for id in ids if is_id(id)))
         with self._open().use() as opened:
             records = opened.retrieve(cast("list[edge.PointId]", wanted), True, vectors)
-        found = {str(record.id): record for record in records}
-        return [_point(found[id]) for id in wanted if id in found]
+        found = {point.id: point for point in map(_point, records)}
+        return [found[id] for id in wanted if id in found]
 
     async def query(self, queries: Sequence[Query]) -> list[list[Scored]]:
         for query in queries:

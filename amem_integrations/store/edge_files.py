@@ -1,8 +1,9 @@
 """How a shard directory comes into being, is recognised and is opened.
 
-A new shard is built beside its place and renamed into it when it is whole, so that a process
-killed in between leaves no half-made store. Nothing here ever deletes or changes a directory
-that it did not just make. `shards.py` calls it, and turns what the engine raises into our errors.
+A new shard is made beside its place and renamed into it when it is whole and on the disk, so
+that a process killed in between leaves no half-made store. Nothing here ever deletes or
+changes a directory that it did not just make. `shards.py` calls it, and turns what the engine
+raises into our errors.
 """
 
 import contextlib
@@ -11,17 +12,16 @@ import os
 import secrets
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import qdrant_edge as edge
 
-from amem_integrations.errors import (
-    InvalidInputError,
-    StoreCorruptError,
-    StoreMismatchError,
-)
+from amem_integrations.errors import InvalidInputError, StoreCorruptError, StoreMismatchError
 from amem_integrations.store import schema
+from amem_integrations.store.description import Encoders, meta_point
+from amem_integrations.store.edge import edge_point
 from amem_integrations.store.edge_errors import full, translated
 from amem_integrations.store.shards import SPARE
 
@@ -31,17 +31,17 @@ _CONFIG = "edge_config.json"
 _PARTS = ("segments", "wal")
 
 
-def open_or_create(path: Path, dimension: int, meta: edge.Point) -> edge.EdgeShard:
-    """The engine's shard in `path`, made if there is nothing there yet.
+def open_or_create(path: Path, encoders: Encoders) -> edge.EdgeShard:
+    """The engine's shard in `path`, made and described if there is nothing there yet.
 
-    meta: the point by which a new shard says what it is. Raises StoreMismatchError for a
-    directory with other content, StoreLockedError, StoreWriteError, StoreCorruptError.
+    Raises StoreMismatchError for a directory with other content, StoreLockedError,
+    StoreWriteError, StoreCorruptError.
     """
     if path.is_file():
         raise InvalidInputError(f"{path} is a file; a store needs a directory.")
     entries = {entry.name for entry in path.iterdir()} if path.exists() else set[str]()
     if not entries:
-        _create(path, dimension, meta)
+        _create(path, encoders)
     elif _CONFIG not in entries:
         raise _not_ours(path, entries)
     _check(path, SPARE)
@@ -49,18 +49,15 @@ def open_or_create(path: Path, dimension: int, meta: edge.Point) -> edge.EdgeSha
         return edge.EdgeShard.load(str(path))
 
 
-def open_temporary(path: Path, dimension: int, meta: edge.Point) -> edge.EdgeShard:
+def open_temporary(path: Path, encoders: Encoders) -> edge.EdgeShard:
     """The engine's shard in the new directory `path`, which need not survive this process."""
     path.mkdir(parents=True)
     _check(path, _SPARE_TO_CREATE)
-    for file in _empty_shard(dimension):
-        file.write(path)
-    shard = edge.EdgeShard.load(str(path))
-    shard.update(edge.UpdateOperation.upsert_points([meta]))
-    return shard
+    _write(_empty_shard(encoders), path)
+    return edge.EdgeShard.load(str(path))
 
 
-def _create(path: Path, dimension: int, meta: edge.Point) -> None:
+def _create(path: Path, encoders: Encoders) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
@@ -69,19 +66,20 @@ def _create(path: Path, dimension: int, meta: edge.Point) -> None:
         ) from error
     _check(path.parent, _SPARE_TO_CREATE)
     # A collection's name has no dot, so this is nobody's place.
-    building = path.with_name(f"{path.name}.new-{secrets.token_hex(4)}")
+    making = path.with_name(f"{path.name}.new-{secrets.token_hex(4)}")
     try:
-        _build(building, dimension, [meta])
+        _write(_empty_shard(encoders), making)
+        _sync(making)
         with contextlib.suppress(FileNotFoundError):
             path.rmdir()
         try:
-            building.rename(path)
+            making.rename(path)
         except OSError:
             # Another process may have been quicker; then its store is the one to open.
             if not (path / _CONFIG).exists():
                 raise
     finally:
-        shutil.rmtree(building, ignore_errors=True)
+        shutil.rmtree(making, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -92,20 +90,18 @@ class _File:
     size: int
     start: bytes
 
-    def write(self, root: Path) -> None:
-        target = root / self.path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as file:
-            file.write(self.start)
-            file.truncate(self.size)
-
 
 @functools.lru_cache(maxsize=4)
-def _empty_shard(dimension: int) -> list[_File]:
-    """What a new shard consists of. Building one takes the engine a thousand calls of fsync."""
-    with tempfile.TemporaryDirectory(prefix="amem-") as directory:
+def _empty_shard(encoders: Encoders) -> Sequence[_File]:
+    """What a new shard consists of.
+
+    The engine makes one with a thousand calls of fsync. So it makes it where those cost
+    little, once a process, and what came out is written wherever a shard is wanted.
+    """
+    with tempfile.TemporaryDirectory(prefix="amem-", dir=_memory_disk()) as directory:
         root = Path(directory) / "empty"
-        _build(root, dimension, [])
+        _check(root.parent, _SPARE_TO_CREATE)
+        _build(root, encoders)
         return [
             _File(path.relative_to(root), path.stat().st_size, path.read_bytes().rstrip(b"\0"))
             for path in root.rglob("*")
@@ -113,12 +109,41 @@ def _empty_shard(dimension: int) -> list[_File]:
         ]
 
 
-def _build(path: Path, dimension: int, points: list[edge.Point]) -> None:
+def _memory_disk() -> str | None:
+    candidate = "/dev/shm"
+    try:
+        _check(Path(candidate), _SPARE_TO_CREATE)
+    except Exception:
+        return None
+    return candidate
+
+
+def _write(files: Sequence[_File], root: Path) -> None:
+    for file in files:
+        target = root / file.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("wb") as stream:
+            stream.write(file.start)
+            stream.truncate(file.size)
+
+
+def _sync(root: Path) -> None:
+    if os.name != "posix":
+        return
+    for path in (*root.rglob("*"), root, root.parent):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _build(path: Path, encoders: Encoders) -> None:
     passages = edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim)
     config = edge.EdgeConfig(
         vectors={
             "dense": edge.EdgeVectorParams(
-                size=dimension, distance=edge.Distance.Cosine, multivector_config=passages
+                size=encoders.dimension, distance=edge.Distance.Cosine, multivector_config=passages
             )
         },
         sparse_vectors={"bm25": edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
@@ -127,7 +152,8 @@ def _build(path: Path, dimension: int, points: list[edge.Point]) -> None:
     try:
         for field, kind in schema.INDEXES.items():
             shard.update(edge.UpdateOperation.create_field_index(field, _index(kind)))
-        shard.update(edge.UpdateOperation.upsert_points(points))
+        meta = edge_point(meta_point(encoders))
+        shard.update(edge.UpdateOperation.upsert_points([meta]))
     finally:
         shard.close()
 

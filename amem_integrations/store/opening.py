@@ -16,28 +16,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from amem_integrations.conditions import EVERYTHING
-from amem_integrations.errors import InvalidInputError, StoreCorruptError, StoreMismatchError
-from amem_integrations.ports import Engine, Point, run
-from amem_integrations.store.schema import META_ID, SCHEMA_VERSION
+from amem_integrations.errors import InvalidInputError, StoreMismatchError
+from amem_integrations.ports import Engine, run
+from amem_integrations.store.description import Encoders, check_fits, meta_point
+from amem_integrations.store.schema import META_ID
 
 if TYPE_CHECKING:
     from amem_integrations.store.edge import EdgeEngine
 
+__all__ = ["Encoders", "Store", "open_store"]
+
 _COLLECTION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _URL = re.compile(r"https?://", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Encoders:
-    """What turns text into the vectors of a collection.
-
-    embedder: the dense embedder's name; dimension: the size of its vectors; sparse: the name
-    of the sparse encoder.
-    """
-
-    embedder: str
-    dimension: int
-    sparse: str
 
 
 class Store(Protocol):
@@ -141,22 +131,19 @@ class _EdgeStore:
 
 def _open_edge(directory: Path | None, collection: str, encoders: Encoders) -> Store:
     from amem_integrations.store import edge_files, shards
-    from amem_integrations.store.edge import EdgeEngine, edge_point
+    from amem_integrations.store.edge import EdgeEngine
     from amem_integrations.store.edge_errors import translated
 
-    dimension, meta = encoders.dimension, edge_point(_meta(encoders))
     if directory is None:
         with translated(Path(tempfile.gettempdir())):
             temporary = Path(tempfile.mkdtemp(prefix="amem-"))
         path, location = temporary / collection, "a temporary directory"
         with _removed_on_failure(temporary):
-            shard = shards.share(
-                path, lambda: edge_files.open_temporary(path, dimension, meta), temporary
-            )
+            shard = shards.share(path, lambda: edge_files.open_temporary(path, encoders), temporary)
     else:
         path, location = directory / collection, str(directory / collection)
-        shard = shards.share(path, lambda: edge_files.open_or_create(path, dimension, meta))
-    store = _EdgeStore(EdgeEngine(shard, dimension), location)
+        shard = shards.share(path, lambda: edge_files.open_or_create(path, encoders))
+    store = _EdgeStore(EdgeEngine(shard, encoders.dimension), location)
     # A new shard came with its description, so an empty one without it is somebody else's.
     return _described(store, encoders, describe_empty=False)
 
@@ -202,7 +189,7 @@ def _described(store: Store, encoders: Encoders, *, describe_empty: bool = True)
     describe_empty: whether a collection without any point may be described now.
     """
     try:
-        _compare(_held(store, encoders, describe_empty), encoders, store.location)
+        check_fits(_held(store, encoders, describe_empty), encoders, store.location)
     except BaseException:
         store.close()
         raise
@@ -214,7 +201,7 @@ def _held(store: Store, encoders: Encoders, describe_empty: bool) -> Mapping[str
     engine = store.sync
     found = run(engine.get([META_ID]))
     if not found and describe_empty and run(engine.count(EVERYTHING)) == 0:
-        run(engine.insert([_meta(encoders)]))
+        run(engine.insert([meta_point(encoders)]))
         found = run(engine.get([META_ID]))
     if not found:
         raise StoreMismatchError(
@@ -222,44 +209,3 @@ def _held(store: Store, encoders: Encoders, describe_empty: bool) -> Mapping[str
             "that describes it is gone. Nothing was changed. Use another directory or collection."
         )
     return found[0].payload
-
-
-def _meta(encoders: Encoders) -> Point:
-    payload = {
-        "kind": "meta",
-        "schema": SCHEMA_VERSION,
-        "embedder": encoders.embedder,
-        "dimension": encoders.dimension,
-        "sparse": encoders.sparse,
-    }
-    return Point(META_ID, payload)
-
-
-def _compare(held: Mapping[str, Any], asked: Encoders, location: str) -> None:
-    elsewhere = "use another directory or collection"
-    try:
-        schema, dimension = int(held["schema"]), int(held["dimension"])
-        embedder, sparse = str(held["embedder"]), str(held["sparse"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreCorruptError(
-            f"The point that describes the collection in {location} is damaged. Nothing was "
-            f"changed: restore a copy, or {elsewhere}."
-        ) from error
-    if schema != SCHEMA_VERSION:
-        raise StoreMismatchError(
-            f"The store in {location} has schema {schema}, and this version of amem-integrations "
-            f"reads schema {SCHEMA_VERSION}. Open it with the version that wrote it, or "
-            f"{elsewhere}."
-        )
-    if (embedder, dimension) != (asked.embedder, asked.dimension):
-        raise StoreMismatchError(
-            f"The store in {location} was written with the embedder {embedder!r} ({dimension} "
-            f"dimensions), and {asked.embedder!r} ({asked.dimension}) was asked for; their vectors "
-            f"cannot be compared. Open it with embedder={embedder!r}, or {elsewhere}."
-        )
-    if sparse != asked.sparse:
-        raise StoreMismatchError(
-            f"The store in {location} was written with the sparse encoder {sparse!r}, and "
-            f"{asked.sparse!r} was asked for; their terms differ. Open it with {sparse!r}, or "
-            f"{elsewhere}."
-        )

@@ -14,7 +14,6 @@ import pytest
 from amem_integrations.conditions import EVERYTHING
 from amem_integrations.ports import Engine, Point, SparseVector, Vector, run
 from amem_integrations.store.opening import Encoders, Store, open_store
-from tests.store.loopback import shared_server
 
 SERVER = os.environ.get("AMEM_TEST_QDRANT_URL")
 KINDS = ("edge", "local", "loopback", *(("server",) if SERVER else ()))
@@ -47,6 +46,8 @@ def open_kind(kind: str) -> Store:
 
             return open_client(None, collection=collection, dimension=DIMENSION)
         case "loopback":
+            from tests.store.loopback import shared_server
+
             return open_store(shared_server().url, collection=collection, encoders=ENCODERS)
         case _:
             return open_store(SERVER, collection=collection, encoders=ENCODERS)

@@ -1,0 +1,54 @@
+"""Other Python processes for tests: run to their end, kept alive, or killed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PRELUDE = """
+import asyncio, gc, os, signal, sys, threading, time
+from pathlib import Path
+from amem_integrations.conditions import EVERYTHING
+from amem_integrations.errors import StoreError
+from amem_integrations.ports import run
+from amem_integrations.store.opening import open_store
+from tests.store.contract import ENCODERS, id_of, point
+
+def open_here(location=sys.argv[1] if len(sys.argv) > 1 else None):
+    return open_store(location, collection="amem", encoders=ENCODERS)
+
+def say(*what):
+    print(*what, flush=True)
+"""
+# From 3.12 on, forking a process with threads warns; these children fork on purpose.
+_COMMAND = [sys.executable, "-W", "ignore::DeprecationWarning", "-c"]
+
+
+def python(code: str, *arguments: object, timeout: float = 120) -> list[str]:
+    """The lines that `code` prints; it must end well."""
+    done = subprocess.run(
+        [*_COMMAND, PRELUDE + code, *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def start(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """A process that runs `code`; it can be talked to."""
+    return subprocess.Popen(
+        [*_COMMAND, PRELUDE + code, *map(str, arguments)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+def next_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
