@@ -14,7 +14,8 @@ from amem_integrations.tokens import estimate_tokens
 PASSAGE_TOKENS = 200
 FIRST_PASSAGES = 4
 
-_BOUNDARY = re.compile(r"(?<=[.!?。！？\n])\s*")
+# The end of a sentence or line. A full stop inside of a number or an address is none.
+_BOUNDARY = re.compile(r"""(?:[.!?]["'”’)\]]*(?=\s)|[。！？][”’」』）]*|\n)\s*""")
 
 
 def passages(note: Note) -> list[str]:
@@ -22,9 +23,7 @@ def passages(note: Note) -> list[str]:
     whole = "\n".join(part for part in (note.content, understanding(note)) if part)
     if estimate_tokens(whole) <= PASSAGE_TOKENS:
         return [whole]
-    parts = split(note.content)
-    understood = understanding(note)
-    return [*parts, understood] if understood else parts
+    return [*split(note.content), *split(understanding(note))]
 
 
 def sparse_text(note: Note) -> str:
@@ -39,40 +38,39 @@ def understanding(note: Note) -> str:
 
 
 def split(text: str, limit: int = PASSAGE_TOKENS) -> list[str]:
-    """`text` in pieces of at most `limit` estimated tokens, cut at sentence ends if it can."""
+    """`text` in pieces of at most `limit` estimated tokens, cut at sentence ends if it can.
+
+    Each piece is a stretch of the text; only space between them is left out.
+    """
     pieces: list[str] = []
-    current: list[str] = []
-    size = 0
-    for sentence in _sentences(text, limit):
-        tokens = estimate_tokens(sentence)
-        if current and size + tokens > limit:
-            pieces.append(" ".join(current))
-            current, size = [], 0
-        current.append(sentence)
+    start = size = 0
+    for begin, end in _sentences(text, limit):
+        tokens = estimate_tokens(text[begin:end])
+        if size + tokens > limit:
+            pieces.append(text[start:begin].strip())
+            start, size = begin, 0
         size += tokens
-    if current:
-        pieces.append(" ".join(current))
-    return pieces
+    pieces.append(text[start:].strip())
+    return [piece for piece in pieces if piece]
 
 
-def _sentences(text: str, limit: int) -> list[str]:
-    found: list[str] = []
-    for sentence in _BOUNDARY.split(text):
-        found.extend(_slices(sentence.strip(), limit))
-    return found
+def _sentences(text: str, limit: int) -> Iterator[tuple[int, int]]:
+    """Where sentences begin and end, those that are too long for one passage cut up."""
+    begin = 0
+    for boundary in _BOUNDARY.finditer(text):
+        yield from _slices(text, begin, boundary.end(), limit)
+        begin = boundary.end()
+    yield from _slices(text, begin, len(text), limit)
 
 
-def _slices(text: str, limit: int) -> Iterator[str]:
-    """`text` itself, or cut at spaces, or anywhere, when it is too long for one passage."""
-    start = 0
-    while start < len(text):
-        end = min(len(text), start + limit * 4)
-        while estimate_tokens(text[start:end]) > limit:
-            end = start + (end - start) * 3 // 4
-        if end < len(text):
-            space = text.rfind(" ", start + (end - start) // 2, end)
-            end = space if space > 0 else end
-        piece = text[start:end].strip()
-        if piece:
-            yield piece
-        start = end
+def _slices(text: str, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
+    """The whole stretch, or cut after spaces, or anywhere, when it is too long."""
+    while begin < end:
+        stop = min(end, begin + limit * 4)
+        while estimate_tokens(text[begin:stop]) > limit:
+            stop = begin + (stop - begin) * 3 // 4
+        if stop < end:
+            space = text.rfind(" ", begin + (stop - begin) // 2, stop)
+            stop = space + 1 if space >= 0 else stop
+        yield begin, stop
+        begin = stop
