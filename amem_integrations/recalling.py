@@ -1,6 +1,7 @@
 """The half of AgenticMemory that only reads, in both forms."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from amem_integrations.operations import Forms, NamespaceLike, NoteLike, address
 from amem_integrations.ports import IO, run
 from amem_integrations.recall.pack import pack
 from amem_integrations.recall.search import search
+from amem_integrations.store.reading import with_links
 
 
 class Recalling(Forms):
@@ -78,7 +80,9 @@ class Recalling(Forms):
         at: datetime | None,
     ) -> list[Hit]:
         labels = as_namespace(namespace)
-        return await search(io, query, namespace=labels, k=k, hops=hops, filter=filter, at=at)
+        hits = await search(io, query, namespace=labels, k=k, hops=hops, filter=filter, at=at)
+        notes = await with_links(io, [hit.note for hit in hits])
+        return [replace(hit, note=note) for hit, note in zip(hits, notes, strict=True)]
 
     @staticmethod
     def pack(

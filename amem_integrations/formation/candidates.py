@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from amem_integrations.conditions import Condition, Not, Range, both, ids, match
-from amem_integrations.formation.passages import passages, sparse_text
+from amem_integrations.formation.passages import passages, sparse_text, understanding
 from amem_integrations.formation.state import (
     CandidateRef,
     FormationState,
@@ -36,24 +36,28 @@ async def find_candidates(io: IO, settings: Settings, state: FormationState) -> 
         _as_understood(note, understood[note.id]) if note.id in understood else note
         for note in notes.values()
     ]
-    vectors = await io.embed([passages(subject)[0] for subject in subjects]) if subjects else []
+    vectors = await _vectors(io, subjects)
     found = await io.gather(
-        *(
-            _neighbours(io, settings, subject, vector)
-            for subject, vector in zip(subjects, vectors, strict=True)
-        )
+        *(_neighbours(io, settings, subject, vectors[subject.id]) for subject in subjects)
     )
     return {"candidates": dict(zip((note.id for note in subjects), found, strict=True))}
 
 
+async def _vectors(io: IO, subjects: Sequence[Note]) -> dict[str, Vector]:
+    """A vector to look around from for each subject: the stored one, unless it says more now."""
+    raw = [subject.id for subject in subjects if not understanding(subject)]
+    points = await io.engine.get(raw, vectors=True) if raw else []
+    vectors = {point.id: point.dense[0] for point in points if point.dense}
+    rest = [subject for subject in subjects if subject.id not in vectors]
+    if rest:
+        found = await io.embed([passages(subject)[0] for subject in rest])
+        vectors.update(zip((subject.id for subject in rest), found, strict=True))
+    return vectors
+
+
 def _as_understood(note: Note, data: dict[str, Any]) -> Note:
-    understanding = understanding_from(data)
-    return replace(
-        note,
-        keywords=understanding.keywords,
-        tags=understanding.tags,
-        context=understanding.context,
-    )
+    found = understanding_from(data)
+    return replace(note, keywords=found.keywords, tags=found.tags, context=found.context)
 
 
 async def _neighbours(
