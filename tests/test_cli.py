@@ -1,0 +1,317 @@
+"""The `amem` command: what it prints, and how it fails."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from typer.testing import CliRunner, Result
+
+from amem_integrations import AgenticMemory, __version__
+from amem_integrations.cli import render
+from amem_integrations.cli.app import app
+from amem_integrations.cli.conversation import messages, questions
+from amem_integrations.testing import ScriptedChatModel
+from tests.support import chat_model
+
+Amem = Callable[..., Result]
+
+
+def call(*arguments: str, **options: str | None) -> Result:
+    env = {"COLUMNS": "80", "AMEM_LOCATION": None, "AMEM_API_KEY": None} | options
+    return CliRunner(env=env).invoke(app, arguments, input=env.pop("input", None))
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    """The directory of a demonstration, and what that printed."""
+    directory = tmp_path_factory.mktemp("demo") / "memory"
+    return directory, call("demo", "--keep", str(directory))
+
+
+@pytest.fixture
+def kept(demo: tuple[Path, Result]) -> Amem:
+    """Calls `amem` with the demonstration's memory."""
+    return lambda *arguments, **options: call(
+        *arguments, "-n", "demo", AMEM_LOCATION=str(demo[0]), **options
+    )
+
+
+def test_the_demonstration_ends_well_without_a_key_or_a_network(
+    demo: tuple[Path, Result],
+) -> None:
+    assert demo[1].exit_code == 0, demo[1].output
+
+
+def test_the_demonstration_remembers_every_message(demo: tuple[Path, Result]) -> None:
+    assert f"{len(messages())} messages became notes" in demo[1].output
+    numbers = re.search(r"(\d+) notes, (\d+) links, (\d+) evolutions", demo[1].output)
+    assert numbers is not None
+    notes, links, evolutions = map(int, numbers.groups())
+    assert notes == len(messages())
+    assert links > 0
+    assert evolutions > 0
+
+
+def test_the_demonstration_shows_a_note_its_links_and_what_evolved(
+    demo: tuple[Path, Result],
+) -> None:
+    formed, linked, evolved = (
+        demo[1].output.partition(heading)[2]
+        for heading in ("became a note", "It was linked", "A neighbour evolved")
+    )
+    assert re.search(r"keywords +\S.*\n", formed)
+    assert re.search(r"→ +t\d\d  \S+ \d\.\d\d: \S", linked)
+    assert re.search(r"before +\S.*\n(.*\n)*? +after +\S", evolved)
+
+
+def test_the_demonstration_finds_every_expected_note_and_marks_it(
+    demo: tuple[Path, Result],
+) -> None:
+    expected = sum(len(question.expected) for question in questions())
+    assert f"{expected} of {expected} expected notes" in demo[1].output
+    assert len(re.findall(r"✓ +\d\.", demo[1].output)) == expected
+
+
+def test_the_demonstration_asks_each_question_and_says_why_notes_were_found(
+    demo: tuple[Path, Result],
+) -> None:
+    for question in questions():
+        assert question.text in demo[1].output
+    assert re.search(r"\d\.\d\d = meaning \d\.\d\d \+ words \d\.\d\d", demo[1].output)
+    assert re.search(r"\+ link \d\.\d\d, from t\d\d: \S", demo[1].output)
+
+
+def test_the_reopened_memory_answers_the_same(demo: tuple[Path, Result]) -> None:
+    assert f"same order: {len(questions())} of {len(questions())} questions" in demo[1].output
+
+
+def test_the_demonstration_fits_eighty_columns(demo: tuple[Path, Result]) -> None:
+    prose = demo[1].output.partition("The memory is in")[0]
+    assert max(map(cell_len, prose.splitlines())) <= 80
+
+
+def test_a_piped_demonstration_holds_no_escape_sequence(demo: tuple[Path, Result]) -> None:
+    assert "\x1b" not in demo[1].output
+
+
+def test_the_demonstration_can_be_repeated_on_the_memory_it_kept(
+    demo: tuple[Path, Result],
+) -> None:
+    again = call("demo", "--keep", str(demo[0]))
+    assert again.exit_code == 0
+    assert f"{len(messages())} of {len(messages())} notes were there already" in again.output
+    assert answers(again) == answers(demo[1])
+
+
+def answers(result: Result) -> str:
+    return result.output.partition("questions\n")[2].partition("5. Closed")[0]
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedChatModel], None]:
+    def use(model: ScriptedChatModel) -> None:
+        monkeypatch.setattr("langchain.chat_models.init_chat_model", lambda name: model)
+
+    return use
+
+
+def test_a_demonstration_with_a_model_counts_calls_and_tokens(
+    scripted: Callable[[ScriptedChatModel], None],
+) -> None:
+    scripted(chat_model(usage={"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}))
+    result = call("demo", "--model", "openai:scripted")
+    assert result.exit_code == 0, result.output
+    turns = len(messages())
+    assert "Notes are formed by openai:scripted." in result.output
+    assert f"{turns} model calls" in result.output
+    assert f"{100 * turns:,} tokens in, {20 * turns:,} out" in result.output
+
+
+def test_a_demonstration_whose_model_fails_says_so_at_the_first_note(
+    scripted: Callable[[ScriptedChatModel], None],
+) -> None:
+    scripted(ScriptedChatModel(lambda messages: "I would rather not."))
+    result = call("demo", "--model", "openai:scripted")
+    assert result.exit_code == 1
+    assert "Note t01 is stored but could not be formed" in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_a_note_that_was_added_can_be_found_and_shown(tmp_path: Path) -> None:
+    home = str(tmp_path / "memory")
+    added = call(
+        "add", "Calvin wants an LRU policy", "-l", home, "--speaker", "Ada", "--key", "cache"
+    )
+    assert added.exit_code == 0, added.output
+    found = call("search", "eviction policy", "-l", home)
+    assert "cache  Ada: Calvin wants an LRU policy" in found.output
+    shown = call("show", "cache", "-l", home)
+    assert "formed" in shown.output.partition("history")[2]
+
+
+def test_text_can_come_from_standard_input(tmp_path: Path) -> None:
+    call("add", "-", "-l", str(tmp_path), "--key", "piped", input="two\nlines")
+    assert re.search(r"content +two *\n +lines", call("show", "piped", "-l", str(tmp_path)).output)
+
+
+def test_labels_make_a_namespace_and_keep_notes_apart(tmp_path: Path) -> None:
+    home = str(tmp_path)
+    call("add", "The key is under the mat", "-l", home, "-n", "org", "-n", "calvin")
+    assert "under the mat" in call("search", "key", "-l", home, "-n", "org", "-n", "calvin").output
+    assert "Nothing found among 0 notes" in call("search", "key", "-l", home, "-n", "org").output
+
+
+def test_a_search_can_be_narrowed_by_a_filter(kept: Amem) -> None:
+    found = kept("search", "cells", "--filter", '{"speaker": "Jun"}', "-k", "3")
+    assert len(re.findall(r"t\d\d  Jun: ", found.output)) == 3
+
+
+def test_a_note_shows_its_links_in_both_directions(kept: Amem) -> None:
+    shown = kept("show", "t15").output
+    assert re.search(r"→ +t\d\d", shown)
+    assert re.search(r"← +t\d\d", shown)
+
+
+def test_a_note_can_be_shown_by_its_id(kept: Amem) -> None:
+    id = re.search(r"id +([0-9a-f-]{36})", kept("show", "t15").output)
+    assert id is not None
+    assert "t15" in kept("show", id[1]).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("show", "t99"), "no note 't99' in namespace demo"),
+        (("search", " "), "query is empty"),
+        (("search", "cells", "--filter", "{"), "--filter is not JSON"),
+        (("search", "cells", "--filter", "[]"), "--filter is a JSON object"),
+        (("search", "cells", "-k", "-1"), "k is a whole number"),
+        (("search", "cells", "--embedder", "multilingual"), "was written with the embedder"),
+        (("add", " "), "content is empty or blank"),
+        (("add", "x", "--model", "nobody:nothing"), "names no known provider"),
+    ],
+)
+def test_an_error_is_one_line_and_exit_code_one(
+    kept: Amem, arguments: tuple[str, ...], said: str
+) -> None:
+    result = kept(*arguments)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("amem: ")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_reading_where_there_is_no_memory_makes_none(tmp_path: Path) -> None:
+    missing = tmp_path / "typo"
+    result = call("search", "anything", "-l", str(missing))
+    assert result.exit_code == 1
+    assert "There is no memory at" in result.stderr
+    assert not missing.exists()
+
+
+def test_stored_text_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    hostile = "\x1b[31mred\x1b]0;title\x07 [bold]loud[/bold] \u202ebackwards \x9b2J \x1b[2J\rback"
+    shown = call("add", hostile, "-l", str(tmp_path)).output
+    assert not set(shown) & set("\x1b\x07\x9b\r\u202e")
+    assert "red [bold]loud[/bold] backwards" in shown
+
+
+@pytest.mark.parametrize("text", ["e\u0301té", "👩\u200d🔧", "素菜馆", "שלום", "नमस्ते"])
+def test_letters_of_any_script_are_shown_as_they_are(text: str) -> None:
+    assert render.plain(text) == text
+
+
+def test_the_end_of_a_very_long_text_is_left_out() -> None:
+    assert render.shortened("word " * 400_000) == ("word " * 80)[:399] + "…"
+
+
+def test_a_narrow_terminal_loses_no_words(kept: Amem) -> None:
+    wide, narrow = (
+        kept("search", "gateway", "-k", "1", COLUMNS=columns) for columns in ("200", "30")
+    )
+    assert max(map(cell_len, narrow.output.splitlines())) <= 30
+    assert narrow.output.split() == wide.output.split()
+
+
+def test_chinese_is_measured_by_its_width(kept: Amem) -> None:
+    lines = kept("show", "t26", COLUMNS="40").output.splitlines()
+    assert any("素菜馆" in line for line in lines)
+    assert max(map(cell_len, lines)) <= 40
+
+
+def test_colour_is_for_terminals_that_want_it(kept: Amem) -> None:
+    coloured = {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
+    assert "\x1b[1;31m" in kept("show", "t99", **coloured).stderr
+    assert "\x1b[1;31m" not in kept("show", "t99", **coloured, NO_COLOR="1").stderr
+
+
+def test_the_version_is_the_package_s() -> None:
+    assert call("--version").output == f"amem {__version__}\n"
+
+
+def test_help_names_every_command() -> None:
+    shown = call("--help").output
+    assert all(name in shown for name in ("demo", "add", "search", "show"))
+
+
+def test_without_its_packages_the_command_says_how_to_install_them() -> None:
+    program = (
+        "import sys; sys.modules['typer'] = None; from amem_integrations.cli import main; main()"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.returncode == 2
+    assert 'pip install "amem-integrations[cli]"' in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def installed() -> str:
+    command = shutil.which("amem", path=str(Path(sys.executable).parent))
+    if command is None:
+        pytest.skip("the package is not installed here, so there is no amem to run")
+    return command
+
+
+def test_the_installed_command_works_in_a_pipe_that_knows_only_ascii(
+    installed: str, demo: tuple[Path, Result]
+) -> None:
+    result = subprocess.run(
+        [installed, "search", "素菜馆", "-n", "demo", "-l", str(demo[0]), "-k", "2"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"1\. +t\d\d  Wei: \?+", result.stdout)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are other ones there")
+def test_an_interrupted_demonstration_stops_without_a_trace(installed: str, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [installed, "demo"],
+        env={**os.environ, "PYTHONUNBUFFERED": "1", "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    while "said once" not in process.stdout.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_memory_made_by_the_command_opens_in_python(demo: tuple[Path, Result]) -> None:
+    with AgenticMemory(demo[0]) as memory:
+        assert memory.count("demo") == len(messages())
