@@ -6,7 +6,7 @@
 import asyncio
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -46,7 +46,7 @@ class Options:
     link: bool
     evolve: bool
     neighbours: int
-    api_key: str | None
+    api_key: str | None = field(repr=False)
     timeout: float
     prefer_grpc: bool
     clock: Callable[[], datetime] | None

@@ -64,24 +64,24 @@ class AgenticMemory(Remembering, Recalling):
         prefer_grpc: bool = False,
         clock: Callable[[], datetime] | None = None,
     ) -> None:
-        self._assembly = assembly = Assembly(
-            Options(
-                location=location,
-                model=model,
-                embedder=embedder,
-                collection=collection,
-                formation=formation,
-                mode=mode,
-                instructions=instructions,
-                link=link,
-                evolve=evolve,
-                neighbours=neighbours,
-                api_key=api_key,
-                timeout=timeout,
-                prefer_grpc=prefer_grpc,
-                clock=clock,
-            )
+        self.options = Options(
+            location=location,
+            model=model,
+            embedder=embedder,
+            collection=collection,
+            formation=formation,
+            mode=mode,
+            instructions=instructions,
+            link=link,
+            evolve=evolve,
+            neighbours=neighbours,
+            api_key=api_key,
+            timeout=timeout,
+            prefer_grpc=prefer_grpc,
+            clock=clock,
         )
+        """The arguments it was opened with, for whoever opens the same memory elsewhere."""
+        self._assembly = assembly = Assembly(self.options)
         self._rooms = assembly.rooms
         self._sync = assembly.sync
         self._async = assembly.asynchronous

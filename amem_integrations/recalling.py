@@ -157,6 +157,10 @@ class Recalling(Forms):
         counts = await operations.counts(self._async, namespace)
         return {**counts, **self._rooms.settings.ledger.events()}
 
+    def count_event(self, event: str) -> None:
+        """Count something that an adapter skipped or failed at, so that `health` shows it."""
+        self._rooms.settings.ledger.count(event)
+
     def usage(self, namespace: NamespaceLike | None = None) -> Mapping[str, Usage]:
         """Model calls, tokens and seconds since opening, by step and in total."""
         return self._rooms.settings.ledger.usage(

@@ -437,3 +437,19 @@ def test_a_model_without_structured_output_works_from_text() -> None:
 
     with open_memory(model=ScriptedChatModel(judge, methods=())) as memory:
         assert memory.add("The redis cache").keywords == ("redis", "cache")
+
+
+# -- what adapters need -----------------------------------------------------------------------
+
+
+def test_what_an_adapter_counts_shows_in_health(memory: AgenticMemory) -> None:
+    memory.count_event("adapter.skipped")
+    memory.count_event("adapter.skipped")
+    assert memory.health()["adapter.skipped"] == 2
+
+
+def test_a_memory_tells_how_it_was_opened_but_shows_no_key(tmp_path: Path) -> None:
+    with open_memory(tmp_path, api_key="secret", neighbours=3) as memory:
+        assert memory.options.location == tmp_path
+        assert memory.options.neighbours == 3
+        assert "secret" not in repr(memory.options)
