@@ -8,13 +8,13 @@ raw again, to be formed anew.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from amem_integrations.conditions import both, ids, match
 from amem_integrations.errors import StoreError
 from amem_integrations.formation.embedding import embedded_points, known_vectors
+from amem_integrations.formation.history import took_part, without
 from amem_integrations.namespace import Namespace
-from amem_integrations.note import Change, Note, Revision, Status
+from amem_integrations.note import Note, Revision
 from amem_integrations.ports import IO
 from amem_integrations.store.reading import influenced_by, linking_to, load, revisions
 from amem_integrations.store.schema import revision_point
@@ -70,76 +70,11 @@ async def _retract_from(
         if await _replace(io, note, rest, chain, clean, analyst):
             unformed = (owner,) if rest.status is not note.status else ()
             return Retraction(
-                evolutions=sum(each.kind == "evolved" and _took_part(each, gone) for each in chain),
+                evolutions=sum(each.kind == "evolved" and took_part(each, gone) for each in chain),
                 links=len(note.outgoing) - len(rest.outgoing),
                 unformed=unformed,
             )
     raise StoreError(f"Note {owner} kept changing while a note it drew on was taken back.")
-
-
-def without(note: Note, chain: Sequence[Revision], gone: str) -> tuple[Note, list[Revision]]:
-    """The note, and its revisions, as if `gone` had never had a part in them.
-
-    Keywords and tags that later revisions added or removed are added or removed again. A
-    context that was written while the note carried something of `gone` is not kept.
-    """
-    standing = [each for each in chain if each.kind in ("formed", "updated")]
-    if standing and standing[-1].kind == "formed" and _took_part(standing[-1], gone):
-        _, kept = _replayed([each for each in chain if each.version < standing[-1].version], gone)
-        raw = note.evolve(keywords=(), tags=(), context="", links=(), status=Status.RAW)
-        return replace(raw, attempts=0), kept
-    values, clean = _replayed(chain, gone)
-    return (
-        note.evolve(
-            keywords=tuple(values.get("keywords", note.keywords)),
-            tags=tuple(values.get("tags", note.tags)),
-            context=values.get("context", note.context),
-            links=tuple(link for link in note.outgoing if link.to != gone),
-        ),
-        clean,
-    )
-
-
-def _replayed(chain: Sequence[Revision], gone: str) -> tuple[dict[str, Any], list[Revision]]:
-    """The values of the fields that `gone` had touched, and the revisions without it."""
-    values: dict[str, Any] = {}
-    clean: list[Revision] = []
-    for revision in chain:
-        if _took_part(revision, gone):
-            for name, change in revision.changes.items():
-                values.setdefault(name, change.before)
-            continue
-        changes: dict[str, Change] = {}
-        for name, change in revision.changes.items():
-            change = _without_links_to(change, gone) if name == "links" else change
-            if name in values:
-                before = values[name]
-                values[name] = _reapplied(name, change, before, revision.kind)
-                change = Change(before, values[name])
-            if change.before != change.after:
-                changes[name] = change
-        clean.append(replace(revision, changes=changes))
-    return values, clean
-
-
-def _took_part(revision: Revision, gone: str) -> bool:
-    return gone == revision.cause or gone in revision.sources
-
-
-def _without_links_to(change: Change, gone: str) -> Change:
-    return Change(
-        [link for link in change.before if link["to"] != gone],
-        [link for link in change.after if link["to"] != gone],
-    )
-
-
-def _reapplied(name: str, change: Change, before: Any, kind: str) -> Any:
-    """What a later change makes of `before`, the value without what was taken back."""
-    if name in ("keywords", "tags"):
-        kept = [term for term in before if term in change.after or term not in change.before]
-        added = [term for term in change.after if term not in change.before]
-        return [*kept, *(term for term in added if term not in kept)]
-    return before if kind == "evolved" else change.after
 
 
 async def _replace(

@@ -1,0 +1,186 @@
+"""A note and its history as if another note had never had a part in them.
+
+Pure: retelling what happened, revision by revision, both as it was and as it would have been.
+What the other wrote goes, and with it the sentences that were written where its words could
+be read. `retract` reads the history, and writes what comes out of this.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from amem_integrations.note import Change, Note, Revision, Status
+
+_TERMS = ("keywords", "tags")
+_UNDERSTOOD = (*_TERMS, "context")
+_TEXTS = ("content", *_UNDERSTOOD)
+_FIELDS = (*_TEXTS, "links", "status")
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """The fields of a note at one version, as they were and as they would have been.
+
+    formed: the version at which it was formed in the other's light, if it rests on that.
+    """
+
+    was: dict[str, Any]
+    would: dict[str, Any]
+    formed: int | None = None
+
+    @property
+    def carries(self) -> bool:
+        """Whether something of the other could be read on the note."""
+        return any(self.was[name] != self.would[name] for name in _UNDERSTOOD)
+
+
+def without(note: Note, chain: Sequence[Revision], gone: str) -> tuple[Note, list[Revision]]:
+    """The note, and its revisions, oldest first, as if `gone` had never had a part in them.
+
+    Keywords and tags that others added or removed are added or removed again. A context that
+    was written while the note carried something of `gone` is not kept. A note that rests on a
+    forming in the light of `gone` becomes raw, and its history ends before that.
+    """
+    chain = [_without_links_to(gone, revision) for revision in chain]
+    moment = _beginning(note, chain)
+    past = [moment]
+    written: list[str] = []
+    clean: list[Revision] = []
+    for revision in chain:
+        before = _caught_up(moment, revision)
+        if took_part(revision, gone):
+            written += _new_texts(revision)
+            formed = revision.version if revision.kind == "formed" else before.formed
+            moment = _Moment(before.was | _changed(revision), before.would, formed)
+        else:
+            moment = _next(before, revision, past, written)
+            clean.append(_retold(revision, before, moment))
+        past.append(moment)
+    if moment.formed is not None:
+        raw = note.evolve(keywords=(), tags=(), context="", links=(), status=Status.RAW)
+        return replace(raw, attempts=0), [each for each in clean if each.version < moment.formed]
+    links = tuple(link for link in note.outgoing if link.to != gone)
+    changed = {name: moment.would[name] for name in _UNDERSTOOD if _differs(moment, name)}
+    for name in changed.keys() & _TERMS:
+        changed[name] = tuple(changed[name])
+    return note.evolve(links=links, **changed), clean
+
+
+def took_part(revision: Revision, gone: str) -> bool:
+    """Whether `gone` brought the revision about, or its text was read for it."""
+    return gone == revision.cause or gone in revision.sources
+
+
+def _differs(moment: _Moment, name: str) -> bool:
+    return moment.was[name] != moment.would[name]
+
+
+def _beginning(note: Note, chain: Sequence[Revision]) -> _Moment:
+    """Before the first revision: what each field was before it first changed."""
+    first: dict[str, Any] = {
+        "content": note.content,
+        "keywords": list(note.keywords),
+        "tags": list(note.tags),
+        "context": note.context,
+        "links": [],
+        "status": str(note.status),
+    }
+    for revision in reversed(chain):
+        first |= {name: change.before for name, change in revision.changes.items()}
+    return _Moment(first, first)
+
+
+def _caught_up(moment: _Moment, revision: Revision) -> _Moment:
+    """The moment with what changed unrecorded, as a status does when a note is parked."""
+    drifted = {
+        name: change.before
+        for name, change in revision.changes.items()
+        if change.before != moment.was[name]
+    }
+    followed = {name: value for name, value in drifted.items() if not _differs(moment, name)}
+    return replace(moment, was=moment.was | drifted, would=moment.would | followed)
+
+
+def _changed(revision: Revision) -> dict[str, Any]:
+    return {name: change.after for name, change in revision.changes.items()}
+
+
+def _next(
+    before: _Moment, revision: Revision, past: Sequence[_Moment], written: Sequence[str]
+) -> _Moment:
+    """After a revision in which the other had no part."""
+    changed = _changed(revision)
+    was = before.was | changed
+    if revision.kind in ("formed", "updated"):
+        return _Moment(was, was)
+    if revision.kind == "reverted" and (target := _restored(was, past)):
+        # A revert leaves out links to notes that are gone, and parks what would be raw.
+        kept = {} if target.formed else {name: was[name] for name in ("links", "status")}
+        return _Moment(was, target.would | kept, target.formed)
+    would = before.would | changed
+    if before.carries:
+        would["context"] = before.would["context"]
+        for name in changed.keys() & _TERMS:
+            would[name] = _reapplied(revision.changes[name], before.would, name, written)
+    return _Moment(was, would, before.formed)
+
+
+def _restored(was: dict[str, Any], past: Sequence[_Moment]) -> _Moment | None:
+    """The earlier moment that a revert went back to; rather one free of the other."""
+    same = [each for each in past if all(each.was[name] == was[name] for name in _TEXTS)]
+    free = [each for each in same if each.formed is None and not each.carries]
+    return next(reversed(free or same), None)
+
+
+def _reapplied(
+    change: Change, would: dict[str, Any], name: str, written: Sequence[str]
+) -> list[str]:
+    """The terms as they would be, with those removed and added that the change did.
+
+    A term found in what the other wrote, and nowhere else on the note, is not added.
+    """
+    kept = [term for term in would[name] if term in change.after or term not in change.before]
+    theirs = "\n".join(written).casefold()
+    own = "\n".join(
+        [would["content"], *would["keywords"], *would["tags"], would["context"]]
+    ).casefold()
+    added = (
+        term
+        for term in change.after
+        if term not in change.before
+        and term not in kept
+        and (term.casefold() in own or term.casefold() not in theirs)
+    )
+    return [*kept, *added]
+
+
+def _new_texts(revision: Revision) -> list[str]:
+    """What a revision brought to the note."""
+    changes = {name: revision.changes[name] for name in _UNDERSTOOD if name in revision.changes}
+    texts = [change.after for name, change in changes.items() if name not in _TERMS]
+    for name in changes.keys() & _TERMS:
+        change = changes[name]
+        texts += [term for term in change.after if term not in change.before]
+    return texts
+
+
+def _retold(revision: Revision, before: _Moment, after: _Moment) -> Revision:
+    """The revision with what it would have changed."""
+    changes = {
+        name: Change(before.would[name], after.would[name])
+        for name in _FIELDS
+        if before.would[name] != after.would[name]
+    }
+    read = revision.kind == "evolved" and before.carries
+    return replace(revision, changes=changes, reason="" if read else revision.reason)
+
+
+def _without_links_to(gone: str, revision: Revision) -> Revision:
+    if "links" not in revision.changes:
+        return revision
+    change = revision.changes["links"]
+    links = Change(
+        [link for link in change.before if link["to"] != gone],
+        [link for link in change.after if link["to"] != gone],
+    )
+    return replace(revision, changes={**revision.changes, "links": links})
