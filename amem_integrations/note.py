@@ -303,6 +303,10 @@ def clean_terms(terms: Iterable[object], limit: int) -> tuple[str, ...]:
 
 
 def clean_text(text: str, limit: int) -> str:
-    """`text` on one line, without what cannot be stored, cut to `limit` characters."""
+    """`text` on one line, without what cannot be stored, cut to `limit` characters.
+
+    "" when there is nothing to see in it.
+    """
     safe = text.encode("utf-8", "ignore").decode().replace("\x00", "")
-    return " ".join(safe.split())[:limit].strip()
+    line = " ".join(safe.split())[:limit].strip()
+    return "" if _is_blank(line) else line

@@ -509,6 +509,12 @@ def test_cleaning_text_twice_changes_nothing_more(text: str, limit: int) -> None
     assert clean_text(clean, limit) == clean
 
 
+@pytest.mark.parametrize("text", ["\u200b", " \u200d\u2060 ", "\ufeff\n\u00ad", "\x1b\x07"])
+def test_text_with_nothing_to_see_is_cleaned_to_nothing(text: str) -> None:
+    assert clean_text(text, 40) == ""
+    assert clean_terms([text, "x"], 2) == ("x",)
+
+
 def test_clean_text_that_fits_is_left_alone() -> None:
     for text in SCRIPTS:
         assert clean_text(text, 100) == text

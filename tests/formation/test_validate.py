@@ -1,0 +1,282 @@
+"""What of a model's proposal is applied: bounded, about what was offered, and never content."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amem_integrations.formation.validate import (
+    MAX_LINKS,
+    MAX_REASON_CHARS,
+    Tally,
+    accepted_evolutions,
+    accepted_links,
+    evolved,
+    merged,
+    understood,
+)
+from amem_integrations.judgement import Evolution, LinkProposal, Understanding
+from amem_integrations.note import (
+    MAX_CONTEXT_CHARS,
+    MAX_KEYWORDS,
+    MAX_TAGS,
+    MAX_TERM_CHARS,
+    Link,
+    Note,
+    make_note,
+)
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+NOTE = make_note("The cache is full", namespace="n", now=NOW)
+OLD = make_note("The cache was empty", namespace="n", now=NOW).evolve(
+    keywords=("cache", "empty"), tags=("talk",), context="On memory."
+)
+KNOWN = ["a", "b", "c"]
+
+
+def links_of(
+    *proposals: LinkProposal,
+    offered: Sequence[str] = KNOWN,
+    present: Sequence[str] = KNOWN,
+    tally: Tally | None = None,
+) -> tuple[Link, ...]:
+    tally = Tally() if tally is None else tally
+    return accepted_links(NOTE, proposals, offered, present, NOW, tally)
+
+
+def link_to(to: str, **fields: Any) -> LinkProposal:
+    return LinkProposal(**{"to": to, "reason": f"both like {to}", **fields})
+
+
+# -- links -----------------------------------------------------------------------------------
+
+
+def test_a_link_to_an_offered_note_is_made_by_the_new_note_now() -> None:
+    proposal = LinkProposal("a", "the same cache", "same-matter", 0.75)
+    expected = Link(NOTE.id, "a", "the same cache", NOW, "same-matter", 0.75)
+    assert links_of(proposal) == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("to", "reason"),
+    [("made-up", "not_offered"), ("", "not_offered"), (NOTE.id, "self"), ("c", "gone")],
+)
+def test_any_other_link_is_dropped_and_counted(to: str, reason: str) -> None:
+    tally = Tally()
+    links = links_of(link_to("a"), link_to(to), link_to("b"), present=["a", "b"], tally=tally)
+    assert [link.to for link in links] == ["a", "b"]
+    assert tally == {f"dropped.link.{reason}": 1}
+
+
+def test_a_note_cannot_link_to_itself_even_if_it_was_offered_itself() -> None:
+    tally = Tally()
+    everything = [*KNOWN, NOTE.id]
+    assert links_of(link_to(NOTE.id), offered=everything, present=everything, tally=tally) == ()
+    assert tally == {"dropped.link.self": 1}
+
+
+def test_a_note_that_is_there_but_was_not_offered_is_not_linked() -> None:
+    tally = Tally()
+    assert links_of(link_to("c"), offered=["a"], tally=tally) == ()
+    assert tally == {"dropped.link.not_offered": 1}
+
+
+def test_the_first_of_repeated_links_is_kept() -> None:
+    tally = Tally()
+    links = links_of(link_to("a", reason="one"), link_to("a", reason="two"), tally=tally)
+    assert [link.reason for link in links] == ["one"]
+    assert tally == {"dropped.link.repeated": 1}
+
+
+def test_more_links_than_fit_are_dropped_from_the_end() -> None:
+    many = [f"n{number}" for number in range(MAX_LINKS + 3)]
+    tally = Tally()
+    links = links_of(*map(link_to, many), offered=many, present=many, tally=tally)
+    assert [link.to for link in links] == many[:MAX_LINKS]
+    assert tally == {"dropped.link.too_many": 3}
+
+
+@pytest.mark.parametrize(
+    ("weight", "kept"),
+    [
+        (0.5, 0.5),
+        (1.0, 1.0),
+        (0.0, 0.01),
+        (-3.0, 0.01),
+        (7.0, 1.0),
+        (math.inf, 1.0),
+        (-math.inf, 0.01),
+        (math.nan, 0.01),
+    ],
+)
+def test_a_weight_is_brought_within_its_bounds(weight: float, kept: float) -> None:
+    assert links_of(link_to("a", weight=weight))[0].weight == kept
+
+
+def test_reason_and_kind_are_one_bounded_line_each() -> None:
+    (link,) = links_of(link_to("a", reason="be\ncause\x00 " * 500, kind="same\n" * 50))
+    assert len(link.reason) <= MAX_REASON_CHARS
+    assert link.reason.startswith("be cause be cause")
+    assert len(link.kind) <= 40
+
+
+@pytest.mark.parametrize("kind", ["", " ", "\u200b", "\ud800"])
+def test_a_link_of_no_kind_is_a_related_one(kind: str) -> None:
+    assert links_of(link_to("a", kind=kind))[0].kind == "related"
+
+
+any_text = st.text(st.characters(exclude_categories=()), max_size=30)
+any_id = st.sampled_from([*KNOWN, "x", "y", "", NOTE.id])
+link_proposals = st.builds(LinkProposal, any_id, any_text, any_text, st.floats())
+evolution_proposals = st.builds(
+    Evolution,
+    any_id,
+    st.none() | st.lists(any_text, max_size=5).map(tuple),
+    st.none() | st.lists(any_text, max_size=5).map(tuple),
+    st.none() | any_text,
+    any_text,
+)
+some_ids = st.lists(any_id, max_size=5)
+
+
+@given(st.lists(link_proposals, max_size=30), some_ids, some_ids)
+def test_whatever_is_proposed_links_lead_to_what_was_offered_and_is_there(
+    proposals: list[LinkProposal], offered: list[str], present: list[str]
+) -> None:
+    tally = Tally()
+    links = links_of(*proposals, offered=offered, present=present, tally=tally)
+    targets = [link.to for link in links]
+    assert set(targets) <= (set(offered) & set(present)) - {NOTE.id}
+    assert len(set(targets)) == len(targets) <= MAX_LINKS
+    assert len(links) + tally.total() == len(proposals)
+    assert all(link.reason.encode() is not None for link in links)
+
+
+# -- evolutions ------------------------------------------------------------------------------
+
+
+def evolutions_of(
+    *proposals: Evolution, offered: Sequence[str] = KNOWN, tally: Tally | None = None
+) -> dict[str, Evolution]:
+    tally = Tally() if tally is None else tally
+    return accepted_evolutions(NOTE, proposals, offered, ["a", "b"], tally)
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"), [("made-up", "not_offered"), (NOTE.id, "self"), ("c", "gone")]
+)
+def test_an_evolution_of_anything_but_an_offered_note_is_dropped(target: str, reason: str) -> None:
+    tally = Tally()
+    accepted = evolutions_of(Evolution(target), Evolution("a", context="New."), tally=tally)
+    assert accepted == {"a": Evolution("a", context="New.")}
+    assert tally == {f"dropped.evolution.{reason}": 1}
+
+
+def test_the_first_of_repeated_evolutions_is_kept() -> None:
+    tally = Tally()
+    accepted = evolutions_of(Evolution("a", context="1"), Evolution("a", context="2"), tally=tally)
+    assert accepted["a"].context == "1"
+    assert tally == {"dropped.evolution.repeated": 1}
+
+
+@given(st.lists(evolution_proposals, max_size=12), some_ids)
+def test_whatever_is_proposed_what_evolves_was_offered_and_is_there(
+    proposals: list[Evolution], offered: list[str]
+) -> None:
+    tally = Tally()
+    accepted = evolutions_of(*proposals, offered=offered, tally=tally)
+    assert accepted.keys() <= set(offered) & {"a", "b"}
+    assert all(id == proposal.note_id for id, proposal in accepted.items())
+    assert len(accepted) + tally.total() == len(proposals)
+
+
+def test_an_evolution_replaces_what_it_names() -> None:
+    new = evolved(OLD, Evolution("x", ("cache", "full"), ("talk", "ops"), "On a full cache."))
+    assert (new.keywords, new.tags) == (("cache", "full"), ("talk", "ops"))
+    assert new.context == "On a full cache."
+
+
+@pytest.mark.parametrize("apply", [evolved, merged])
+@pytest.mark.parametrize(
+    "proposal",
+    [
+        Evolution("x"),
+        Evolution("x", (), (), ""),
+        Evolution("x", ("", " ", "\x00"), ("\ud800",), " \n "),
+        Evolution("x", ("\u200b",), ("\ufeff",), "\u200b\u2060"),
+    ],
+    ids=["none", "empty", "blank", "invisible"],
+)
+def test_an_empty_proposal_keeps_a_note_as_it_is(apply: Any, proposal: Evolution) -> None:
+    assert apply(OLD, proposal) == OLD
+
+
+def test_each_field_is_kept_by_itself() -> None:
+    new = evolved(OLD, Evolution("x", keywords=("full",)))
+    assert new == dataclasses.replace(OLD, keywords=("full",))
+
+
+def test_a_proposal_for_an_older_version_only_adds_terms() -> None:
+    new = merged(OLD, Evolution("x", ("full", "Cache"), ("ops",), "On a full cache."))
+    assert (new.keywords, new.tags) == (("cache", "empty", "full"), ("talk", "ops"))
+    assert new.context == OLD.context
+
+
+@pytest.mark.parametrize("apply", [evolved, merged])
+def test_terms_and_context_of_an_evolution_are_bounded(apply: Any) -> None:
+    many = tuple(f"{number} {'k' * 500}" for number in range(100))
+    new = apply(OLD, Evolution("x", many, many, "c " * 10_000))
+    assert_bounded(new)
+    assert (len(new.keywords), len(new.tags)) == (MAX_KEYWORDS, MAX_TAGS)
+
+
+@pytest.mark.parametrize("apply", [evolved, merged])
+@given(proposal=evolution_proposals)
+def test_no_evolution_touches_anything_but_what_was_understood(
+    apply: Any, proposal: Evolution
+) -> None:
+    new = apply(OLD, proposal)
+    assert_bounded(new)
+    understood_of_it = {"keywords": (), "tags": (), "context": ""}
+    assert dataclasses.replace(new, **understood_of_it) == dataclasses.replace(
+        OLD, **understood_of_it
+    )
+
+
+def test_merging_twice_changes_nothing_more() -> None:
+    proposal = Evolution("x", ("full",), ("ops",), "On a full cache.")
+    assert merged(merged(OLD, proposal), proposal) == merged(OLD, proposal)
+
+
+# -- understanding ---------------------------------------------------------------------------
+
+
+def assert_bounded(note: Note) -> None:
+    assert len(note.keywords) <= MAX_KEYWORDS
+    assert len(note.tags) <= MAX_TAGS
+    assert all(0 < len(term) <= MAX_TERM_CHARS for term in (*note.keywords, *note.tags))
+    assert len(note.context) <= MAX_CONTEXT_CHARS
+    assert "\n" not in note.context
+
+
+def test_what_was_understood_is_put_on_the_note() -> None:
+    new = understood(NOTE, Understanding(("cache", "full"), ("talk",), "On memory."))
+    assert (new.keywords, new.tags, new.context) == (("cache", "full"), ("talk",), "On memory.")
+    assert new.content == NOTE.content
+
+
+def test_what_was_understood_is_cleaned_and_bounded() -> None:
+    many = ("Cache", "cache", " ", *(f"{number} {'k' * 500}" for number in range(100)))
+    new = understood(NOTE, Understanding(many, many, " On\n\nmemory. " + "c" * 10_000))
+    assert_bounded(new)
+    assert new.keywords[:2] == ("Cache", "0 " + "k" * (MAX_TERM_CHARS - 2))
+    assert new.context.startswith("On memory. ccc")
+
+
+def test_nothing_understood_is_nothing_on_the_note() -> None:
+    assert understood(NOTE, Understanding((), (), "")) == NOTE
