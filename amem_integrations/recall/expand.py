@@ -1,0 +1,108 @@
+"""Following links: notes connected to the best hits compete with them for the places.
+
+One query a hop, for ids only; of the linked notes, those that could win a place are read.
+`search` calls this last.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import fsum
+
+from amem_integrations.conditions import Any as AnyOf
+from amem_integrations.conditions import Condition, both, ids, match
+from amem_integrations.note import Hit, Link, Note
+from amem_integrations.ports import IO, Query, Vector
+from amem_integrations.recall.options import RecallOptions
+from amem_integrations.recall.rank import Ranked
+from amem_integrations.recall.scope import Scope
+
+
+async def expand(
+    io: IO,
+    scope: Scope,
+    hits: Sequence[Hit],
+    ranked: Mapping[str, Ranked],
+    vector: Vector,
+    *,
+    k: int,
+    hops: int,
+    options: RecallOptions,
+) -> list[Hit]:
+    """The best `k` among `hits` and the notes that links connect to them, in either direction.
+
+    A link closes part of the gap between its two notes: it lifts the weaker one by what it
+    lacks × link weight × damping × the confidence of both, so a note that nothing else found
+    enters with its source's score × all of these; of several ways to a note the best counts.
+    Further hops start from the score that was reached, so every doubt along a path weighs.
+    ranked: all that the signals found, since a linked note keeps its own score.
+    A hop costs one query, for at most `options.fan_out` ids whatever hangs on a hub, and the
+    reading of the linked notes that could win a place, at most `k`.
+    """
+    notes = {hit.note.id: hit.note for hit in hits}
+    own = {id: found.score for id, found in ranked.items()}
+    bar = hits[k - 1].score if len(hits) >= k else -1.0
+    arrived: dict[str, tuple[float, Link]] = {}
+    sources = {hit.note.id: hit.score * hit.note.confidence for hit in hits[: options.followed]}
+    for hop in range(hops):
+        if not any(sources.values()):
+            break
+        linked = await _linked(io, scope, [notes[id] for id in sources], vector, options.fan_out)
+        wanted = [id for id in linked if id not in notes]
+        if hop == hops - 1:
+            # Only what could win a place; before the last hop its links may matter too.
+            most = max(sources.values()) * options.damping
+            best = {id: most + own.get(id, 0.0) * (1 - options.damping) for id in wanted}
+            wanted = sorted((id for id in wanted if best[id] >= bar), key=best.__getitem__)[-k:]
+        notes |= await scope.load(io, wanted)
+        reached: dict[str, float] = {}
+        for source, link in _edges(sources, notes):
+            target = link.other(source)
+            before = own.get(target, 0.0)
+            confidence = notes[target].confidence
+            lift = (sources[source] - before) * link.weight * options.damping * confidence
+            if lift > (arrived[target][0] if target in arrived else 0.0):
+                arrived[target] = lift, link
+                reached[target] = before * confidence + lift
+        sources = reached
+    found = [
+        _hit(note, ranked.get(id), arrived.get(id))
+        for id, note in notes.items()
+        if id in ranked or id in arrived
+    ]
+    return sorted(found, key=place)[:k]
+
+
+def place(hit: Hit) -> tuple[float, float, str]:
+    """Sorts hits: best first, of equals the newest first."""
+    return -hit.score, -hit.note.created_at.timestamp(), hit.note.id
+
+
+async def _linked(
+    io: IO, scope: Scope, sources: Sequence[Note], vector: Vector, fan_out: int
+) -> list[str]:
+    """Ids of the notes in scope that link to one of `sources` or are linked from one."""
+    targets = {link.to: None for note in sources for link in note.outgoing}
+    ways: tuple[Condition, ...] = (match("link_ids", *(note.id for note in sources)),)
+    if targets:
+        ways += (ids(list(targets)),)
+    where = both(scope.where, AnyOf(ways))
+    [found] = await io.engine.query([Query(vector, where, fan_out)])
+    return [scored.id for scored in found]
+
+
+def _edges(sources: Collection[str], notes: Mapping[str, Note]) -> Iterator[tuple[str, Link]]:
+    """Each link between two known notes that leaves a source, in either direction."""
+    for note in notes.values():
+        for link in note.outgoing:
+            if link.to in notes:
+                if note.id in sources:
+                    yield note.id, link
+                if link.to in sources:
+                    yield link.to, link
+
+
+def _hit(note: Note, own: Ranked | None, arrived: tuple[float, Link] | None) -> Hit:
+    why = dict(own.why) if own else {}
+    via = None
+    if arrived is not None:
+        why["link"], via = arrived
+    return Hit(note, fsum(why.values()), why, via)

@@ -1,0 +1,78 @@
+"""Which notes a search may return: one namespace, a filter, a moment, and what is not hidden.
+
+`search` and `expand` both take their notes through a scope, so that no way of finding a
+note gets around it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from amem_integrations.conditions import Any as AnyOf
+from amem_integrations.conditions import Condition, Not, Range, match
+from amem_integrations.namespace import Namespace
+from amem_integrations.note import Note, Status, as_utc
+from amem_integrations.ports import IO
+from amem_integrations.store import filters
+from amem_integrations.store.filter_tree import And, Filter, Negation, Or
+from amem_integrations.store.reading import load
+from amem_integrations.store.schema import micros, within
+
+_SHOWN = (Status.RAW, Status.FORMED, Status.PARKED)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """`where` is met by every note that may be returned.
+
+    unverified: a filter that `where` only approximates, to be held against the notes read.
+    """
+
+    namespace: Namespace
+    where: Condition
+    unverified: Filter | None = None
+
+    async def load(self, io: IO, ids: Iterable[str]) -> dict[str, Note]:
+        """Those of the notes found under `where` that may be returned, in the order of `ids`."""
+        notes = await load(io, ids, self.namespace)
+        if self.unverified is None:
+            return notes
+        return {id: note for id, note in notes.items() if filters.matches(self.unverified, note)}
+
+
+def scope_of(namespace: Namespace, filter: Mapping[Any, Any] | None, at: datetime | None) -> Scope:
+    """The scope of a search; see `search` for what `filter` and `at` mean.
+
+    Raises InvalidFilterError and InvalidInputError.
+    """
+    parts: list[Condition] = []
+    unverified: Filter | None = None
+    tree = filters.parse(filter)
+    if not _asks_for_status(tree):
+        parts.append(match("status", *_SHOWN))
+    if at is not None:
+        parts.extend(_known_at(micros(as_utc(at))))
+    if filter:
+        compiled = filters.compile(tree)
+        parts.append(compiled.condition)
+        unverified = None if compiled.exact else tree
+    return Scope(namespace, within(namespace, *parts), unverified)
+
+
+def _asks_for_status(tree: Filter) -> bool:
+    match tree:
+        case And(parts) | Or(parts):
+            return any(map(_asks_for_status, parts))
+        case Negation(part):
+            return _asks_for_status(part)
+        case _:
+            return tree.field.name == "status"
+
+
+def _known_at(instant: int) -> tuple[Condition, Condition]:
+    """Notes said by then; those that do not say when, written by then."""
+    return (
+        Not(Range("occurred_at", gt=instant)),
+        AnyOf((Range("occurred_at", lte=instant), Range("created_at", lte=instant))),
+    )

@@ -1,0 +1,242 @@
+"""Search on real engines, in both forms: what only an engine can get right or wrong."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from amem_integrations.conditions import EVERYTHING
+from amem_integrations.models.sparse import resolve_sparse
+from amem_integrations.note import Hit, Link, Status, make_note
+from amem_integrations.ports import AsyncIO, SyncIO, run
+from amem_integrations.recall.options import RecallOptions
+from amem_integrations.recall.search import search
+from amem_integrations.store.client import open_client
+from amem_integrations.store.opening import Encoders, Store, open_store
+from amem_integrations.store.schema import note_point
+from amem_integrations.testing import HashEmbedder
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+EMBEDDER = HashEmbedder()
+SPARSE = resolve_sparse()
+
+
+@dataclass
+class Namespaces:
+    """Notes in a store, written directly: recall is tested without formation."""
+
+    store: Store
+    form: str
+    made: int = field(default=0)
+
+    def add(
+        self,
+        content: str,
+        *,
+        namespace: str = "calvin",
+        links: tuple[str, ...] = (),
+        status: Status = Status.FORMED,
+        tags: tuple[str, ...] = (),
+        confidence: float = 1.0,
+        **about: Any,
+    ) -> str:
+        self.made += 1
+        now = NOW + timedelta(seconds=self.made)
+        note = make_note(content, namespace=namespace, now=now, **about)
+        made = tuple(Link(note.id, to, "goes with it", now) for to in links)
+        note = note.evolve(links=made, tags=tags, confidence=confidence).evolve(
+            status=Status.FORMED
+        )
+        note = note.evolve(status=status)
+        vector = EMBEDDER.embed_query(content)
+        run(self.store.sync.insert([note_point(note, [vector], SPARSE.document(content))]))
+        return note.id
+
+    def search(self, query: str, *, namespace: str = "calvin", **options: Any) -> list[Hit]:
+        if self.form == "sync":
+            io = SyncIO(self.store.sync, SPARSE, EMBEDDER)
+            return run(search(io, query, namespace=(namespace,), **options))
+        other = AsyncIO(self.store.asynchronous, SPARSE, EMBEDDER)
+        return asyncio.run(search(other, query, namespace=(namespace,), **options))
+
+    def found(self, query: str, **options: Any) -> list[str]:
+        return [hit.note.content for hit in self.search(query, **options)]
+
+
+@pytest.fixture(scope="module", params=["edge", "local"])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    dimension = EMBEDDER.dimension
+    if request.param == "edge":
+        encoders = Encoders(EMBEDDER.name, dimension, SPARSE.name)
+        opened = open_store(None, collection="recall", encoders=encoders)
+    else:
+        opened = open_client(None, collection="recall", dimension=dimension)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(params=["sync", "async"])
+def notes(store: Store, request: pytest.FixtureRequest) -> Namespaces:
+    run(store.sync.delete(EVERYTHING))
+    return Namespaces(store, request.param)
+
+
+def test_the_note_that_shares_meaning_and_words_comes_first(notes: Namespaces) -> None:
+    notes.add("Lunch is at noon on Fridays")
+    wanted = notes.add("The cache evicts with an LRU policy")
+    notes.add("Susie collects stamps")
+    first, *_ = notes.search("which policy for the cache?")
+    assert first.note.id == wanted
+    assert first.why["dense"] > 0
+    assert first.why["sparse"] > 0
+
+
+def test_a_chinese_question_finds_its_note_by_words(notes: Namespaces) -> None:
+    notes.add("The cache evicts with an LRU policy")
+    notes.add("我们决定周五上线新版本")
+    wanted = notes.add("缓存系统采用LRU淘汰策略")
+    first, *_ = notes.search("缓存的淘汰策略是什么？")
+    assert first.note.id == wanted
+    assert first.why["sparse"] > 0
+
+
+@pytest.mark.parametrize("query", ["the of and", "🎉", "!!!", "the \u202eevil", "word " * 10_000])
+def test_odd_queries_return_notes_rather_than_errors(notes: Namespaces, query: str) -> None:
+    notes.add("The party is on Friday 🎉")
+    assert len(notes.search(query)) == 1
+
+
+def test_another_namespace_is_never_searched(notes: Namespaces) -> None:
+    notes.add("The cache evicts with an LRU policy", namespace="susie")
+    assert notes.search("cache policy") == []
+
+
+def test_writes_in_other_namespaces_move_no_score(notes: Namespaces) -> None:
+    notes.add("The merger with Acme is off")
+    notes.add("Lunch menu of today")
+    before = notes.search("merger acme")
+    for i in range(20):
+        notes.add(f"merger acme secret {i}", namespace="susie")
+    assert notes.search("merger acme") == before
+
+
+def test_archived_and_quarantined_notes_appear_only_when_the_filter_asks(notes: Namespaces) -> None:
+    notes.add("cache one")
+    notes.add("cache two", status=Status.ARCHIVED)
+    notes.add("cache three", status=Status.QUARANTINED)
+    assert notes.found("cache") == ["cache one"]
+    assert notes.found("cache", filter={"status": "archived"}) == ["cache two"]
+
+
+def test_hidden_notes_leave_the_scores_of_others_alone(notes: Namespaces) -> None:
+    notes.add("cache one")
+    notes.add("lunch at noon")
+    before = notes.search("cache", options=RecallOptions(sparse=0.0))
+    notes.add("cache cache cache", status=Status.ARCHIVED)
+    assert notes.search("cache", options=RecallOptions(sparse=0.0)) == before
+
+
+def test_filters_on_tags_speaker_session_and_time_narrow_the_search(notes: Namespaces) -> None:
+    early = NOW - timedelta(days=9)
+    notes.add("cache a", tags=("db",), speaker="Ann", session="s1", occurred_at=early)
+    notes.add("cache b", tags=("ui",), speaker="Ben", session="s2", occurred_at=NOW)
+    for wanted in (
+        {"tags": {"$contains": "db"}},
+        {"speaker": "Ann"},
+        {"session": {"$in": ["s1", "s9"]}},
+        {"occurred_at": {"$lt": NOW}},
+        {"$not": {"speaker": "Ben"}},
+    ):
+        assert notes.found("cache", filter=wanted) == ["cache a"]
+
+
+def test_a_filter_that_engines_cannot_compare_is_exact_all_the_same(notes: Namespaces) -> None:
+    for i in range(60):
+        notes.add(f"cache {i}", metadata={"where": {"rack": [i % 20]}})
+    found = notes.found("cache", k=10, hops=0, filter={"metadata.where": {"rack": [7]}})
+    assert sorted(found) == ["cache 27", "cache 47", "cache 7"]
+
+
+def test_as_of_a_moment_later_notes_are_unknown(notes: Namespaces) -> None:
+    notes.add("cache last year", occurred_at=NOW - timedelta(days=300))
+    notes.add("cache next year", occurred_at=NOW + timedelta(days=300))
+    notes.add("cache undated")
+    assert sorted(notes.found("cache", at=NOW)) == ["cache last year"]
+    assert sorted(notes.found("cache", at=NOW + timedelta(days=1))) == [
+        "cache last year",
+        "cache undated",
+    ]
+
+
+def test_k_is_kept_and_may_exceed_what_there_is(notes: Namespaces) -> None:
+    for i in range(40):
+        notes.add(f"cache {i}")
+    assert len(notes.search("cache", k=3)) == 3
+    assert len(notes.search("cache", k=39)) == 39
+    assert len(notes.search("cache", k=1_000_000)) == 40
+
+
+def crowd(notes: Namespaces) -> None:
+    """So many notes about kayaks that those about nothing of the kind are in no list."""
+    for i in range(80):
+        notes.add(f"A kayak trip on the river, day {i}")
+
+
+@pytest.mark.parametrize("forward", [True, False])
+def test_a_linked_note_that_no_signal_finds_takes_a_place(notes: Namespaces, forward: bool) -> None:
+    crowd(notes)
+    if forward:
+        linked = notes.add("Zebra stripes")
+        notes.add("My kayak leaks badly", links=(linked,))
+    else:
+        source = notes.add("My kayak leaks badly")
+        linked = notes.add("Zebra stripes", links=(source,))
+    options = RecallOptions(damping=0.9)
+    assert linked not in [hit.note.id for hit in notes.search("kayak leaks badly", k=5, hops=0)]
+    hits = notes.search("kayak leaks badly", k=5, options=options)
+    assert hits[0].note.content == "My kayak leaks badly"
+    [found] = [hit for hit in hits if hit.note.id == linked]
+    assert found.via is not None
+    assert "link" in found.why
+    assert len(hits) == 5
+
+
+def test_links_lead_to_no_hidden_filtered_or_foreign_note(notes: Namespaces) -> None:
+    crowd(notes)
+    targets = (
+        notes.add("Zebra stripes", status=Status.ARCHIVED),
+        notes.add("Zebra hooves", speaker="Ben"),
+        notes.add("Zebra ears", namespace="susie"),
+        notes.add("Zebra tail", speaker="Ann"),
+    )
+    notes.add("My kayak leaks badly", links=targets, speaker="Ann")
+    options = RecallOptions(damping=1.0)
+    found = notes.found("kayak leaks badly", filter={"speaker": "Ann"}, options=options)
+    assert found == ["My kayak leaks badly", "Zebra tail"]
+
+
+def test_two_hops_reach_what_one_does_not(notes: Namespaces) -> None:
+    crowd(notes)
+    far = notes.add("Zebra stripes")
+    near = notes.add("Marmalade sandwiches", links=(far,))
+    notes.add("My kayak leaks badly", links=(near,))
+    options = RecallOptions(damping=1.0)
+    query = "kayak leaks badly"
+    assert "Zebra stripes" not in notes.found(query, hops=1, options=options)
+    assert "Zebra stripes" in notes.found(query, hops=2, options=options)
+
+
+def test_of_a_hubs_many_links_the_one_nearest_to_the_query_is_followed(notes: Namespaces) -> None:
+    crowd(notes)
+    query = "All about our kayak trip on the river"
+    hub = notes.add(query)
+    for i in range(60):
+        notes.add(f"entry {i} in the log", links=(hub,))
+    notes.add("Muddy river bank", links=(hub,))
+    options = RecallOptions(sparse=0.0, damping=1.0, fan_out=1)
+    hits = notes.search(query, k=5, options=options)
+    by_link = [hit.note.content for hit in hits if hit.why.keys() == {"link"}]
+    assert by_link == ["Muddy river bank"]

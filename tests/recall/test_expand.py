@@ -1,0 +1,191 @@
+"""Following links, with canned answers: the third answer is what the query for links finds."""
+
+import pytest
+
+from amem_integrations.note import Hit
+from amem_integrations.ports import run
+from amem_integrations.recall.options import RecallOptions
+from amem_integrations.recall.search import search
+from tests.recall.canned import Canned
+
+
+def find(canned: Canned, **options: object) -> list[Hit]:
+    return run(search(canned.io, "q", namespace=("calvin",), **options))  # pyright: ignore[reportArgumentType]
+
+
+def names(hits: list[Hit]) -> list[str]:
+    return [hit.note.content for hit in hits]
+
+
+def by_name(hits: list[Hit]) -> dict[str, Hit]:
+    return {hit.note.content: hit for hit in hits}
+
+
+@pytest.fixture
+def asked(canned: Canned) -> Canned:
+    """ "best" is near and stands out; the others are hardly near."""
+    for name in ("weak", "poor"):
+        canned.add(name)
+    canned.answer({"best": 0.9, "weak": 0.12, "poor": 0.1}, {"best": 5.0})
+    return canned
+
+
+def test_a_linked_note_takes_a_place_from_one_it_beats(asked: Canned) -> None:
+    """The reference cut linked notes off after the first k."""
+    asked.add("linked")
+    asked.add("best", links={"linked": 1.0})
+    asked.answer({"linked": 0.05})
+    hits = find(asked, k=2)
+    assert names(hits) == ["best", "linked"]
+    assert hits[1].why.keys() == {"link"}
+    assert hits[1].score == pytest.approx(0.5 * hits[0].score)
+
+
+def test_a_linked_note_that_beats_nothing_is_not_even_read(asked: Canned) -> None:
+    asked.add("linked")
+    asked.add("best", links={"linked": 1.0})
+    asked.answer({"linked": 0.05})
+    options = RecallOptions(damping=0.01)
+    assert names(find(asked, k=2, options=options)) == ["best", "weak"]
+    assert asked.engine.calls == ["query", "get", "query"]
+
+
+def test_links_are_followed_against_their_direction_too(asked: Canned) -> None:
+    asked.add("best")
+    asked.add("linker", links={"best": 1.0})
+    asked.answer({"linker": 0.05})
+    hit = by_name(find(asked, k=2))["linker"]
+    assert hit.via is not None
+    assert (hit.via.source, hit.via.to) == (asked.id("linker"), asked.id("best"))
+
+
+def test_the_hit_names_the_link_that_led_to_it(asked: Canned) -> None:
+    asked.add("linked")
+    asked.add("best", links={"linked": 0.8})
+    asked.answer({"linked": 0.05})
+    via = by_name(find(asked))["linked"].via
+    assert via is not None
+    assert via.reason == "best goes with linked"
+
+
+def test_a_note_that_was_found_anyway_gains_from_a_link_and_keeps_its_own_score(
+    asked: Canned,
+) -> None:
+    asked.add("best", links={"poor": 1.0})
+    asked.answer({"poor": 0.1})
+    hits = find(asked)
+    assert names(hits) == ["best", "poor", "weak"]
+    poor = hits[1]
+    assert poor.why.keys() == {"dense", "link"}
+    assert poor.score == pytest.approx(sum(poor.why.values()))
+    assert poor.why["link"] == pytest.approx(0.5 * (hits[0].score - poor.why["dense"]))
+
+
+def test_a_link_lifts_the_weaker_note_and_sends_no_echo_back(asked: Canned) -> None:
+    asked.add("linked")
+    asked.add("best", links={"linked": 1.0})
+    asked.answer({"linked": 0.05}, {"best": 0.9})
+    assert by_name(find(asked, hops=2))["best"].why.keys() == {"dense", "sparse"}
+
+
+@pytest.mark.parametrize(("weight", "confidence"), [(0.5, 1.0), (1.0, 0.5)])
+def test_a_weak_link_and_a_doubtful_note_damp_the_path(
+    asked: Canned, weight: float, confidence: float
+) -> None:
+    asked.add("linked", confidence=confidence)
+    asked.add("best", links={"linked": weight})
+    asked.answer({"linked": 0.05})
+    hits = by_name(find(asked))
+    assert hits["linked"].score == pytest.approx(0.5 * 0.5 * hits["best"].score)
+
+
+def test_a_doubtful_source_damps_what_it_leads_to_but_not_itself(asked: Canned) -> None:
+    asked.add("linked")
+    asked.add("best", links={"linked": 1.0}, confidence=0.25)
+    asked.answer({"linked": 0.05})
+    hits = by_name(find(asked))
+    assert hits["best"].why.keys() == {"dense", "sparse"}
+    assert hits["linked"].score == pytest.approx(0.5 * 0.25 * hits["best"].score)
+
+
+def test_a_note_of_no_confidence_is_not_reached(asked: Canned) -> None:
+    asked.add("linked", confidence=0.0)
+    asked.add("best", links={"linked": 1.0})
+    asked.answer({"linked": 0.05})
+    assert "linked" not in names(find(asked))
+
+
+def test_of_several_paths_the_best_counts(asked: Canned) -> None:
+    asked.add("linked")
+    asked.add("best", links={"linked": 0.3})
+    asked.engine.answers[0] |= {asked.id("second"): 0.8}
+    asked.add("second", links={"linked": 1.0})
+    asked.answer({"linked": 0.05})
+    linked = by_name(find(asked))["linked"]
+    assert linked.via is not None
+    assert linked.via.source == asked.id("second")
+
+
+def test_a_second_hop_is_weaker_than_the_first(asked: Canned) -> None:
+    asked.add("far")
+    asked.add("near", links={"far": 1.0})
+    asked.add("best", links={"near": 1.0})
+    asked.answer({"near": 0.05}, {"far": 0.01})
+    hits = by_name(find(asked, hops=2))
+    assert hits["near"].score == pytest.approx(0.5 * hits["best"].score)
+    assert hits["far"].score == pytest.approx(0.5 * hits["near"].score)
+
+
+def test_one_hop_is_one_hop(asked: Canned) -> None:
+    asked.add("far")
+    asked.add("near", links={"far": 1.0})
+    asked.add("best", links={"near": 1.0})
+    asked.answer({"near": 0.05})
+    assert "far" not in names(find(asked, hops=1))
+
+
+def test_hops_end_where_links_end(asked: Canned) -> None:
+    asked.add("best")
+    asked.answer({})
+    find(asked, hops=1000)
+    assert asked.engine.calls == ["query", "get", "query"]
+
+
+def test_a_link_to_a_note_that_is_gone_leads_nowhere(asked: Canned) -> None:
+    asked.add("best", links={"gone": 1.0})
+    asked.answer({})
+    assert names(find(asked)) == ["best", "weak", "poor"]
+
+
+def test_the_query_for_links_is_bounded_and_ranks_by_the_query_vector(asked: Canned) -> None:
+    asked.add("best")
+    for i in range(200):
+        asked.add(f"spoke{i}", links={"best": 1.0})
+    asked.answer({f"spoke{i}": i / 1000 for i in range(200)})
+    hits = find(asked, k=100, options=RecallOptions(fan_out=20))
+    assert asked.engine.queries[2].limit == 20
+    assert asked.engine.queries[2].vector == [1.0, 0.0]
+    assert sum("link" in hit.why for hit in hits) == 20
+    assert "spoke199" in names(hits)
+    assert "spoke0" not in names(hits)
+
+
+def test_only_the_best_hits_are_followed(asked: Canned) -> None:
+    asked.add("best")
+    asked.answer({})
+    find(asked, options=RecallOptions(followed=1))
+    assert f"values=('{asked.id('best')}',)" in str(asked.engine.queries[2].where)
+    assert asked.id("weak") not in str(asked.engine.queries[2].where)
+
+
+def test_linked_notes_that_do_not_meet_the_filter_are_dropped(asked: Canned) -> None:
+    """The engine can only approximate a filter on a whole object; the note read decides."""
+    for name in ("weak", "poor"):
+        asked.add(name, metadata={"team": {"name": ["db"]}})
+    asked.add("best", links={"in": 1.0, "out": 1.0}, metadata={"team": {"name": ["db"]}})
+    asked.add("in", metadata={"team": {"name": ["db"]}})
+    asked.add("out", metadata={"team": {"name": ["ui"]}})
+    asked.answer({"in": 0.05, "out": 0.05})
+    found = names(find(asked, filter={"metadata.team": {"name": ["db"]}}))
+    assert "in" in found
+    assert "out" not in found

@@ -1,0 +1,219 @@
+"""Search with canned answers: what the engine is asked, and what becomes of its answers."""
+
+import asyncio
+from datetime import datetime
+
+import pytest
+
+from amem_integrations.conditions import Any, Match, Not, Range
+from amem_integrations.errors import InvalidFilterError, InvalidInputError
+from amem_integrations.note import Hit
+from amem_integrations.ports import AsyncIO, SparseVector, run
+from amem_integrations.recall.options import RecallOptions
+from amem_integrations.recall.search import MAX_EMBEDDED_CHARS, search
+from amem_integrations.store.schema import micros, within
+from tests.recall.canned import Canned
+
+NS = ("calvin",)
+
+
+def find(canned: Canned, query: str = "what about it", **options: object) -> list[Hit]:
+    return run(search(canned.io, query, namespace=NS, **options))  # pyright: ignore[reportArgumentType]
+
+
+def names(hits: list[Hit]) -> list[str]:
+    return [hit.note.content for hit in hits]
+
+
+@pytest.fixture
+def three(canned: Canned) -> Canned:
+    for name in ("cache", "lunch", "holiday"):
+        canned.add(name)
+    canned.answer({"cache": 0.7, "lunch": 0.4, "holiday": 0.1}, {"cache": 4.0, "holiday": 1.0}, {})
+    return canned
+
+
+def test_hits_come_best_first_with_contributions_that_sum_to_the_score(three: Canned) -> None:
+    hits = find(three)
+    assert names(hits) == ["cache", "lunch", "holiday"]
+    assert hits[0].why.keys() == {"dense", "sparse"}
+    assert hits[1].why.keys() == {"dense"}
+    for hit in hits:
+        assert hit.score == pytest.approx(sum(hit.why.values()))
+        assert hit.via is None
+
+
+def test_a_search_takes_three_round_trips_and_reads_each_note_once(three: Canned) -> None:
+    find(three)
+    assert three.engine.calls == ["query", "get", "query"]
+    assert three.embedder.texts == ["what about it"]
+
+
+def test_without_hops_there_is_no_query_for_links(three: Canned) -> None:
+    assert names(find(three, hops=0)) == ["cache", "lunch", "holiday"]
+    assert three.engine.calls == ["query", "get"]
+
+
+def test_every_query_is_scoped_to_the_namespace_and_idf_is_taken_over_it(three: Canned) -> None:
+    find(three)
+    for query in three.engine.queries:
+        assert Match("ns", ('["calvin"]',)) in query.where.parts  # pyright: ignore[reportAttributeAccessIssue]
+    dense, sparse, _ = three.engine.queries
+    assert isinstance(sparse.vector, SparseVector)
+    assert sparse.corpus == within(NS)
+    assert dense.corpus is None
+
+
+def test_archived_and_quarantined_notes_are_not_asked_for(three: Canned) -> None:
+    find(three)
+    assert Match("status", ("raw", "formed", "parked")) in three.engine.queries[0].where.parts  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_filter_on_status_decides_about_status_alone(three: Canned) -> None:
+    find(three, filter={"$or": [{"status": "archived"}, {"$not": {"speaker": "Ann"}}]})
+    assert "quarantined" not in str(three.engine.queries[0].where)
+    assert "parked" not in str(three.engine.queries[0].where)
+    assert "archived" in str(three.engine.queries[0].where)
+
+
+def test_the_filter_holds_for_the_signals_and_for_the_links(three: Canned) -> None:
+    find(three, filter={"tags": {"$contains": "db"}})
+    assert len(three.engine.queries) == 3
+    for query in three.engine.queries:
+        assert Match("tags", ("db",)) in query.where.parts  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_as_of_a_moment_leaves_out_what_came_later(three: Canned) -> None:
+    moment = datetime(2026, 2, 1)
+    find(three, at=moment)
+    instant = micros(moment.replace(tzinfo=three.io.now().tzinfo))
+    parts = three.engine.queries[0].where.parts  # pyright: ignore[reportAttributeAccessIssue]
+    assert Not(Range("occurred_at", gt=instant)) in parts
+    assert Any((Range("occurred_at", lte=instant), Range("created_at", lte=instant))) in parts
+
+
+def test_zero_k_asks_nothing(three: Canned) -> None:
+    assert find(three, k=0) == []
+    assert three.engine.calls == []
+
+
+def test_a_million_k_asks_for_no_more_than_there_is(three: Canned) -> None:
+    assert len(find(three, k=1_000_000, hops=0)) == 3
+    assert {query.limit for query in three.engine.queries} == {3}
+    assert three.engine.calls == ["count", "query", "get"]
+
+
+def test_a_million_k_in_an_empty_namespace_finds_nothing(canned: Canned) -> None:
+    assert find(canned, k=1_000_000) == []
+
+
+@pytest.mark.parametrize("wrong", [{"k": -1}, {"hops": -1}, {"k": 2.5}])
+def test_counts_that_mean_nothing_are_refused(canned: Canned, wrong: dict[str, object]) -> None:
+    with pytest.raises(InvalidInputError, match=r"0 or more; got"):
+        find(canned, **wrong)
+
+
+@pytest.mark.parametrize("query", ["", "  \n\t", None])
+def test_a_blank_query_is_refused(canned: Canned, query: str) -> None:
+    with pytest.raises(InvalidInputError, match="empty or blank"):
+        find(canned, query)
+    assert canned.engine.calls == []
+
+
+def test_a_lone_surrogate_in_a_query_does_not_stop_the_search(three: Canned) -> None:
+    assert len(find(three, "caf\ud800 cache")) == 3
+    assert three.embedder.texts == ["caf? cache"]
+
+
+def test_a_filter_that_means_nothing_is_refused_before_anything_is_asked(canned: Canned) -> None:
+    with pytest.raises(InvalidFilterError):
+        find(canned, filter={"tags": {"$near": 1}})
+    assert canned.embedder.texts == []
+
+
+def test_a_query_of_only_stop_words_still_finds_by_meaning(canned: Canned) -> None:
+    canned.add("cache")
+    canned.answer({"cache": 0.4}, {})
+    [hit] = find(canned, "the of and")
+    assert hit.why.keys() == {"dense"}
+
+
+def test_a_long_query_is_bounded_for_the_embedder_and_whole_for_its_words(canned: Canned) -> None:
+    canned.answer({}, {})
+    words = " ".join(f"word{i}" for i in range(10_000))
+    find(canned, words)
+    assert canned.embedder.texts == [words[:MAX_EMBEDDED_CHARS]]
+    sparse = canned.engine.queries[1].vector
+    assert isinstance(sparse, SparseVector)
+    assert len(sparse.indices) == 10_000
+
+
+def test_a_signal_of_weight_zero_is_not_asked(three: Canned) -> None:
+    three.engine.answers.pop(0)
+    hits = find(three, options=RecallOptions(dense=0.0))
+    assert names(hits) == ["cache", "holiday"]
+    assert all(hit.why.keys() == {"sparse"} for hit in hits)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        {"dense": 0.0, "sparse": 0.0},
+        {"dense": -1.0},
+        {"damping": 1.5},
+        {"fan_out": 0},
+        {"followed": 0},
+    ],
+)
+def test_options_that_mean_nothing_are_refused(weights: dict[str, float]) -> None:
+    with pytest.raises(InvalidInputError):
+        RecallOptions(**weights)  # pyright: ignore[reportArgumentType]
+
+
+def test_of_equal_hits_the_newest_stands_first(canned: Canned) -> None:
+    for name in ("first", "second", "third"):
+        canned.add(name)
+    canned.answer({"second": 0.5, "first": 0.5, "third": 0.5}, {})
+    assert names(find(canned, hops=0)) == ["third", "second", "first"]
+
+
+def test_a_note_that_vanished_between_query_and_reading_is_made_up_for(canned: Canned) -> None:
+    canned.add("here")
+    canned.answer({"gone": 0.9, "here": 0.3}, {})
+    assert names(find(canned, k=1, hops=0)) == ["here"]
+
+
+def test_an_id_of_another_namespace_is_not_returned_whatever_the_engine_says(
+    canned: Canned,
+) -> None:
+    canned.add("mine")
+    stranger = canned.add("theirs", namespace="susie")
+    canned.engine.answers.extend([{stranger: 0.9, canned.id("mine"): 0.1}, {}])
+    assert names(find(canned, hops=0)) == ["mine"]
+
+
+def test_notes_that_only_seem_to_meet_a_filter_are_made_up_for_from_further_down(
+    canned: Canned,
+) -> None:
+    """An engine cannot compare this filter exactly, so its answers are checked and refilled."""
+    size = 300
+    for i in range(size):
+        canned.add(f"n{i}", metadata={"deep": {"list": [i]}})
+    nearness = {f"n{i}": 1 - i / size for i in range(size)}
+    canned.answer(*[nearness, {}] * 3)
+    wanted = {"metadata.deep": {"list": [250]}}
+    assert names(find(canned, k=2, hops=0, filter=wanted)) == ["n250"]
+    assert [query.limit for query in canned.engine.queries[::2]] == [32, 128, 512]
+
+
+def test_one_operation_answers_the_same_sync_and_async(three: Canned) -> None:
+    three.engine.answers *= 2
+    sync = find(three)
+
+    class Embedder:
+        async def aembed_query(self, text: str) -> list[float]:
+            await asyncio.sleep(0)
+            return [1.0, 0.0]
+
+    io = AsyncIO(three.engine, three.io.sparse, Embedder())  # pyright: ignore[reportArgumentType]
+    assert asyncio.run(search(io, "what about it", namespace=NS)) == sync
