@@ -17,11 +17,15 @@ _FAMILIES = (
         ("langchain_core.language_models.chat_models", "BaseChatModel"),
         ("amem_integrations.models.chat_langchain", "LangChainChatModel"),
     ),
+    (
+        ("llama_index.core.llms.llm", "LLM"),
+        ("amem_integrations.models.chat_llama_index", "LlamaIndexChatModel"),
+    ),
 )
 
 
 def resolve_chat_model(spec: object) -> ChatModel | None:
-    """A ports.ChatModel from None, "provider:model", a LangChain chat model, or a ChatModel.
+    """A ports.ChatModel from None, "provider:model", or a model of LangChain's or LlamaIndex's.
 
     None stays None: no model judges. Raises ModelUnavailableError when the model cannot be set
     up, and InvalidInputError when `spec` is none of these.
@@ -41,7 +45,8 @@ def resolve_chat_model(spec: object) -> ChatModel | None:
         return cast("ChatModel", spec)
     raise InvalidInputError(
         f"model is a {type(spec).__name__}. Give a string 'provider:model', a LangChain chat "
-        "model itself (its settings in its constructor, not bound to it), or None."
+        "model itself (its settings in its constructor, not bound to it), a LlamaIndex LLM, or "
+        "None."
     )
 
 

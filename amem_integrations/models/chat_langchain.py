@@ -15,6 +15,7 @@ from amem_integrations.errors import AnalysisError, InvalidInputError, ModelUnav
 from amem_integrations.judgement import ChatReply, ChatRequest
 from amem_integrations.models.chat_failures import classify, passes_through, refused, truncated
 from amem_integrations.models.json_answer import find_object
+from amem_integrations.models.prompts.json_hint import with_schema
 from amem_integrations.ports import run
 
 if TYPE_CHECKING:
@@ -207,15 +208,10 @@ def _messages(request: ChatRequest, method: str) -> list["BaseMessage"]:
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
     kinds = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
-    messages: list[BaseMessage] = [kinds[each.role](each.content) for each in request.messages]
+    asked = request.messages
     if method in ("json_mode", "plain"):
-        schema = json.dumps(request.schema, ensure_ascii=False, separators=(",", ":"))
-        hint = f"Answer with one JSON object and nothing else. Its JSON schema: {schema}"
-        if messages and isinstance(messages[0], SystemMessage):
-            messages[0] = SystemMessage(f"{request.messages[0].content}\n{hint}")
-        else:
-            messages.insert(0, SystemMessage(hint))
-    return messages
+        asked = with_schema(asked, request.schema)
+    return [kinds[each.role](each.content) for each in asked]
 
 
 def _raw(answer: Any) -> "AIMessage | None":

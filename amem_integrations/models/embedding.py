@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from amem_integrations.errors import InvalidInputError, ModelUnavailableError
 from amem_integrations.models.callables import from_callable
+from amem_integrations.models.embedding_llama_index import from_llama_index
 from amem_integrations.models.fastembed import DEFAULT, THREADS, fastembed_by_name
 from amem_integrations.models.multilingual import ALIAS, NAME, multilingual
 from amem_integrations.models.named import NamedEmbedder
@@ -22,7 +23,11 @@ EmbedderSpec: TypeAlias = (
 
 # Tried in order; each returns None for what is not of its kind. Callables come last: many an
 # embedder object can be called as well, with other arguments.
-_FAMILIES: tuple[Callable[[object], NamedEmbedder | None], ...] = (from_object, from_callable)
+_FAMILIES: tuple[Callable[[object], NamedEmbedder | None], ...] = (
+    from_object,
+    from_llama_index,
+    from_callable,
+)
 
 
 def resolve_embedder(
@@ -31,7 +36,8 @@ def resolve_embedder(
     """The embedder that `spec` means; nothing is loaded or embedded yet.
 
     spec: None for all-MiniLM-L6-v2, a fastembed model name, "multilingual", LangChain
-        `Embeddings`, a function from texts to vectors (sync or async), or a NamedEmbedder.
+        `Embeddings`, a LlamaIndex `BaseEmbedding`, a function from texts to vectors (sync or
+        async), or a NamedEmbedder.
     name: what collections shall remember in place of the name found; not for names.
     threads: of a fastembed model.
 
@@ -53,7 +59,8 @@ def resolve_embedder(
             return found
     raise InvalidInputError(
         f"A {type(spec).__name__} cannot embed. Give embedder= a model name, LangChain "
-        "Embeddings, or a function from a list of texts to a list of vectors."
+        "Embeddings, a LlamaIndex embed_model, or a function from a list of texts to a list of "
+        "vectors."
     )
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from amem_integrations.testing.chat import Call as Call
     from amem_integrations.testing.chat import ScriptedChatModel as ScriptedChatModel
-    from amem_integrations.testing.chat import ScriptExhaustedError as ScriptExhaustedError
     from amem_integrations.testing.embedder import HashEmbedder as HashEmbedder
+    from amem_integrations.testing.script import ScriptExhaustedError as ScriptExhaustedError
 
 _HOMES = {
     "Call": "chat",
     "HashEmbedder": "embedder",
-    "ScriptExhaustedError": "chat",
+    "ScriptExhaustedError": "script",
     "ScriptedChatModel": "chat",
 }
 

@@ -23,16 +23,13 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.utils.function_calling import convert_to_json_schema, convert_to_openai_tool
 from pydantic import BaseModel, PrivateAttr
 
+from amem_integrations.testing.script import Script
 from amem_integrations.tokens import estimate_tokens
 
 Reply = str | Mapping[str, Any] | AIMessage | BaseException
 """A text, a JSON object, a whole message, or an exception to raise."""
 
-Script = Iterable[Reply | Callable[[list[BaseMessage]], Reply]]
-
-
-class ScriptExhaustedError(Exception):
-    """The model was asked more often than its script has replies."""
+Replies = Iterable[Reply | Callable[[list[BaseMessage]], Reply]]
 
 
 @dataclass(frozen=True)
@@ -68,17 +65,17 @@ class ScriptedChatModel(BaseChatModel):
     model_name: str = "scripted"
     methods: tuple[str, ...] = ("json_schema", "function_calling", "json_mode")
 
-    _script: Any = PrivateAttr()
+    _script: Script = PrivateAttr()
     _calls: list[Call] = PrivateAttr(default_factory=list[Call])
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
 
     def __init__(
-        self, replies: Script | Callable[[list[BaseMessage]], Reply], **settings: Any
+        self, replies: Replies | Callable[[list[BaseMessage]], Reply], **settings: Any
     ) -> None:
         if isinstance(replies, str | Mapping | AIMessage | BaseException):
             raise TypeError("replies must be a list of replies, or a function of the messages.")
         super().__init__(**settings)
-        self._script = replies if callable(replies) else list(replies)
+        self._script = Script(replies, self.after)
 
     @property
     def calls(self) -> list[Call]:
@@ -200,15 +197,7 @@ class ScriptedChatModel(BaseChatModel):
         with self._lock:
             place = len(self._calls)
             self._calls.append(Call(list(messages), asked, tags, kwargs.get("structured_by")))
-        script = self._script
-        if not callable(script):
-            if place >= len(script) and (self.after == "error" or not script):
-                raise ScriptExhaustedError(
-                    f"Call {place + 1}, but the script has {len(script)} replies. Add some, give "
-                    "a function, or pass after='repeat'."
-                )
-            script = script[min(place, len(script) - 1)]
-        return cast("Reply", script(list(messages)) if callable(script) else script)
+        return cast("Reply", self._script.reply(place, list(messages)))
 
     def _message(
         self, reply: Reply, messages: list[BaseMessage], kwargs: Mapping[str, Any]
