@@ -9,6 +9,11 @@ from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
+from hypothesis import settings
+
+# How long an example takes says little on a machine that does other things too.
+settings.register_profile("default", deadline=None)
+settings.load_profile("default")
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
@@ -18,35 +17,29 @@ def asks_first(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
     return judgement(text, context=str(interrupt(f"may {text} be sent?")))
 
 
-@pytest.fixture(params=["fused", "staged"])
-def memory(request: pytest.FixtureRequest) -> Any:
-    with open_memory(mode=request.param, model=chat_model(asks_first)) as memory:
-        yield memory
-
-
 def context_of(memory: AgenticMemory, note: Any) -> str:
     found = again(memory, note)
     assert found.status is Status.FORMED
     return found.context
 
 
-def test_an_interrupt_in_a_judgement_stops_the_graph_and_can_be_resumed(
-    memory: AgenticMemory,
-) -> None:
-    raw = memory.add("The redis cache", formation="off")
-    graph = memory.graph(checkpointer=InMemorySaver())
-    stopped: Any = graph.invoke(initial_state([raw]), CONFIG)
-    assert stopped["__interrupt__"][0].value == "may The redis cache be sent?"
-    assert again(memory, raw).last_error is None
-    assert "model.error" not in memory.health()
-    graph.invoke(Command(resume="Approved by Ann."), CONFIG)
-    assert context_of(memory, raw) == "Approved by Ann."
+def test_an_interrupt_in_a_judgement_stops_the_graph_and_can_be_resumed() -> None:
+    with open_memory(mode="staged", model=chat_model(asks_first)) as memory:
+        raw = memory.add("The redis cache", formation="off")
+        graph = memory.graph(checkpointer=InMemorySaver())
+        stopped: Any = graph.invoke(initial_state([raw]), CONFIG)
+        assert stopped["__interrupt__"][0].value == "may The redis cache be sent?"
+        assert again(memory, raw).last_error is None
+        assert "model.error" not in memory.health()
+        graph.invoke(Command(resume="Approved by Ann."), CONFIG)
+        assert context_of(memory, raw) == "Approved by Ann."
 
 
-async def test_an_interrupt_in_an_awaited_judgement_does_too(memory: AgenticMemory) -> None:
-    raw = await memory.aadd("The redis cache", formation="off")
-    graph = memory.graph(checkpointer=InMemorySaver())
-    stopped: Any = await graph.ainvoke(initial_state([raw]), CONFIG)
-    assert stopped["__interrupt__"][0].value == "may The redis cache be sent?"
-    await graph.ainvoke(Command(resume="Approved by Ann."), CONFIG)
-    assert context_of(memory, raw) == "Approved by Ann."
+async def test_an_interrupt_in_an_awaited_judgement_does_too() -> None:
+    async with open_memory(mode="fused", model=chat_model(asks_first)) as memory:
+        raw = await memory.aadd("The redis cache", formation="off")
+        graph = memory.graph(checkpointer=InMemorySaver())
+        stopped: Any = await graph.ainvoke(initial_state([raw]), CONFIG)
+        assert stopped["__interrupt__"][0].value == "may The redis cache be sent?"
+        await graph.ainvoke(Command(resume="Approved by Ann."), CONFIG)
+        assert context_of(memory, raw) == "Approved by Ann."

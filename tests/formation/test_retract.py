@@ -408,13 +408,13 @@ any_story = stories(["evolve", "evolve", "evolve", "update", "form", "revert"])
 gone_of_any = st.sampled_from(CAUSES)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(any_story, gone_of_any)
 def test_nothing_of_a_cause_is_left_anywhere(story: Story, gone: str) -> None:
     assert gone not in story.without(gone).text()
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(stories(["evolve"]), gone_of_any)
 def test_keywords_and_tags_of_other_causes_remain(story: Story, gone: str) -> None:
     left = story.without(gone)
@@ -432,7 +432,7 @@ def test_keywords_and_tags_of_other_causes_remain(story: Story, gone: str) -> No
         assert set(story.note.tags) - taken_back <= set(left.note.tags)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(any_story, gone_of_any)
 def test_the_history_that_is_left_leads_to_the_note_that_is_left(story: Story, gone: str) -> None:
     left = story.without(gone)
@@ -446,14 +446,14 @@ def test_the_history_that_is_left_leads_to_the_note_that_is_left(story: Story, g
             assert changes[-1].after == (list(now) if isinstance(now, tuple) else now)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(any_story, gone_of_any)
 def test_taking_back_twice_changes_nothing_more(story: Story, gone: str) -> None:
     left = story.without(gone)
     assert left.without(gone) == left
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(any_story, gone_of_any)
 def test_content_is_never_touched(story: Story, gone: str) -> None:
     assert story.without(gone).note.content == story.note.content

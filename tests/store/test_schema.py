@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from amem_integrations import jsonvalue
@@ -128,11 +128,13 @@ def test_every_field_of_a_note_is_tried() -> None:
     assert {field.name for field in dataclasses.fields(Note)} == TRIED.keys()
 
 
+@settings(max_examples=50)
 @given(notes)
 def test_a_note_comes_back_the_same(note: Note) -> None:
     assert note_from(note_point(note, [], None)) == note
 
 
+@settings(max_examples=50)
 @given(notes)
 def test_a_note_comes_back_the_same_through_json(note: Note) -> None:
     point = note_point(note, [], None)
@@ -176,6 +178,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+@settings(max_examples=50)
 @given(notes)
 def test_a_payload_holds_known_fields_of_known_types_and_nothing_that_a_caller_nested(
     note: Note,
@@ -200,6 +203,7 @@ def test_a_payload_holds_known_fields_of_known_types_and_nothing_that_a_caller_n
             assert name == "parts"
 
 
+@settings(max_examples=50)
 @given(notes)
 def test_every_integer_in_a_payload_fits_64_bits(note: Note) -> None:
     def fits(value: Any) -> bool:
@@ -262,11 +266,13 @@ def test_a_namespace_is_matched_whole() -> None:
 # -- revisions -------------------------------------------------------------------------------
 
 
+@settings(max_examples=50)
 @given(revisions)
 def test_a_revision_comes_back_the_same(revision: Revision) -> None:
     assert revision_from(revision_json(revision)) == revision
 
 
+@settings(max_examples=50)
 @given(notes, revisions)
 def test_a_revision_is_kept_in_a_point_of_its_own(note: Note, revision: Revision) -> None:
     point = revision_point(note, revision)
