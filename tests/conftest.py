@@ -12,8 +12,8 @@ from blockbuster import blockbuster_ctx
 from hypothesis import settings
 
 # How long an example takes says little on a machine that does other things too.
-settings.register_profile("default", deadline=None)
-settings.load_profile("default")
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(autouse=True)
