@@ -8,15 +8,15 @@ they work with is put together in `assembly.py`.
 import asyncio
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from amem_integrations.assembly import Assembly, Options
 from amem_integrations.formation.state import Mode
-from amem_integrations.operations import Formation
-from amem_integrations.ports import run
+from amem_integrations.operations import Formation, Rooms
+from amem_integrations.ports import IO, run
 from amem_integrations.recalling import Recalling
 from amem_integrations.remembering import Remembering
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
     from amem_integrations.formation.state import FormationState
+
+T = TypeVar("T")
 
 
 class AgenticMemory(Remembering, Recalling):
@@ -94,6 +96,14 @@ class AgenticMemory(Remembering, Recalling):
     async def aopen(cls, *args: Any, **kwargs: Any) -> Self:
         """`AgenticMemory(...)`, without blocking the running event loop."""
         return await asyncio.to_thread(cls, *args, **kwargs)
+
+    def perform(self, operation: Callable[[Rooms, IO], Coroutine[Any, Any, T]]) -> T:
+        """Run an operation over what this memory works with; for adapters."""
+        return run(operation(self._rooms, self._sync))
+
+    async def aperform(self, operation: Callable[[Rooms, IO], Coroutine[Any, Any, T]]) -> T:
+        """`perform`, awaited."""
+        return await operation(self._rooms, self._async)
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait for background formation, then write everything to disk.

@@ -8,8 +8,9 @@ import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from itertools import accumulate
 from typing import Any
 from unicodedata import category
 
@@ -107,7 +108,12 @@ class Note:
     `links` holds both directions once a note was read through the memory: those it made
     (`link.source == note.id`) and those others made to it. `metadata` and `value` are the
     caller's and come back exactly as JSON has them (a tuple comes back as a list).
-    All times are aware UTC; a naive one is taken as UTC.
+    All times are aware UTC; a naive one is taken as UTC. `updated_at` is when the caller last
+    changed the note; revisions say when a model did.
+    parts: lengths of the texts that `content` joins, a line break between two. Each of them
+        is embedded by itself, and nothing else is; with no texts, the content is empty and
+        the note is not found by a query. None: content and understanding are embedded.
+    ttl: how long it is kept after it was last written or read; `expires_at`: until when.
     """
 
     id: str
@@ -126,6 +132,9 @@ class Note:
     occurred_at: datetime | None = None
     metadata_json: str = "{}"
     value_json: str | None = None
+    parts: tuple[int, ...] | None = None
+    ttl: timedelta | None = None
+    expires_at: datetime | None = None
     status: Status = Status.RAW
     attempts: int = 0
     last_error: str | None = None
@@ -134,7 +143,19 @@ class Note:
     version: int = 1
 
     def __post_init__(self) -> None:
-        check_content(self.content)
+        if self.parts != ():
+            check_content(self.content)
+
+    @property
+    def texts(self) -> tuple[str, ...] | None:
+        """The texts that are embedded one by one, if `parts` says so."""
+        if self.parts is None:
+            return None
+        ends = accumulate(length + 1 for length in self.parts)
+        return tuple(
+            self.content[end - length - 1 : end - 1]
+            for end, length in zip(ends, self.parts, strict=True)
+        )
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -22,8 +22,12 @@ _LOG = logging.getLogger(__name__)
 _CHUNK = 32
 _JUDGED_AGAIN = 3
 _READ = 256
-_GIVEN = frozenset(inspect.signature(make_note).parameters) - {"namespace", "now", "repetition"}
-_LISTED = 100_000
+_GIVEN = frozenset(inspect.signature(make_note).parameters) - {
+    "namespace",
+    "now",
+    "repetition",
+    "value",
+}
 
 FORMATIONS = ("inline", "background", "off")
 Formation: TypeAlias = Literal["inline", "background", "off"]
@@ -141,16 +145,10 @@ def _distinct(io: IO, items: Iterable[str | Mapping[str, Any]], namespace: Names
 async def _reconciled(rooms: Rooms, io: IO, given: Note, held: Note, formation: Formation) -> Note:
     """The stored note, updated if it was stored earlier with something else."""
     metadata = given.metadata_json if given.metadata_json != "{}" else None
-    same = metadata in (None, held.metadata_json) and given.value_json in (None, held.value_json)
-    if held.content == given.content and same:
+    if held.content == given.content and metadata in (None, held.metadata_json):
         return held
     updated, taken_back = await revise.update(
-        io,
-        held,
-        rooms.analyst_name,
-        content=given.content,
-        metadata_json=metadata,
-        value_json=given.value_json,
+        io, held, rooms.analyst_name, content=given.content, metadata_json=metadata
     )
     await form_again(rooms, io, taken_back.unformed, given.namespace, formation)
     return updated
@@ -286,12 +284,6 @@ async def listed(io: IO, namespace: Namespace, limit: int) -> list[Note]:
     if limit < 0:
         raise InvalidInputError(f"limit is not negative; got {limit}.")
     return await with_links(io, await recent(io, namespace, limit=limit)) if limit else []
-
-
-async def namespaces(io: IO) -> list[Namespace]:
-    """Every namespace that holds notes, in order."""
-    found = await io.engine.facet("ns", match("kind", "note"), limit=_LISTED)
-    return sorted(decode(encoded) for encoded in found)
 
 
 async def counts(io: IO, namespace: NamespaceLike | None) -> dict[str, int]:

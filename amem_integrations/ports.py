@@ -130,8 +130,13 @@ class Engine(Protocol):
         """
         ...
 
-    async def patch(self, id: str, payload: Mapping[str, Any]) -> None:
-        """Set payload fields without raising the version; nothing if the point is gone."""
+    async def patch(
+        self, id: str, payload: Mapping[str, Any], *, expect: int | None = None
+    ) -> None:
+        """Set payload fields without raising the version; nothing if the point is gone.
+
+        expect: nor if it is at another version than this one.
+        """
         ...
 
     async def delete(self, where: Condition) -> None: ...

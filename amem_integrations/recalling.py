@@ -14,7 +14,7 @@ from amem_integrations.operations import Forms, NamespaceLike, NoteLike, address
 from amem_integrations.ports import IO, run
 from amem_integrations.recall.pack import pack
 from amem_integrations.recall.search import search
-from amem_integrations.store.reading import with_links
+from amem_integrations.store.reading import namespaces, with_links
 
 
 class Recalling(Forms):
@@ -131,11 +131,11 @@ class Recalling(Forms):
 
     def namespaces(self) -> list[Namespace]:
         """Every namespace that holds notes, in order."""
-        return run(operations.namespaces(self._sync))
+        return run(namespaces(self._sync))
 
     async def anamespaces(self) -> list[Namespace]:
         """`namespaces`, awaited."""
-        return await operations.namespaces(self._async)
+        return await namespaces(self._async)
 
     def count(self, namespace: NamespaceLike | None = None) -> int:
         """How many notes there are, in one namespace or in all."""

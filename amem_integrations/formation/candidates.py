@@ -45,7 +45,7 @@ async def find_candidates(io: IO, settings: Settings, state: FormationState) -> 
 
 async def _vectors(io: IO, subjects: Sequence[Note]) -> dict[str, Vector]:
     """A vector to look around from for each subject: the stored one, unless it says more now."""
-    raw = [subject.id for subject in subjects if not understanding(subject)]
+    raw = [each.id for each in subjects if each.parts is not None or not understanding(each)]
     points = await io.engine.get(raw, vectors=True) if raw else []
     vectors = {point.id: point.dense[0] for point in points if point.dense}
     rest = [subject for subject in subjects if subject.id not in vectors]

@@ -102,7 +102,11 @@ async def _commit_one(
                 # A server may have written the neighbours and not the note.
                 await retract(io, note_id, namespace_of(state), settings.analyst_name)
             return outcome("gone", "forgotten while it was being formed")
-        written = note.status is Status.FORMED and note.updated_at in stamps
+        written = (
+            note.status is Status.FORMED
+            and note.revision is not None
+            and note.revision.at in stamps
+        )
         if not written and (note.version != version or note.status is not Status.RAW):
             return outcome("superseded", "changed while it was being formed")
         if not written and any(_replaced(notes.get(ref["id"]), ref) for ref in refs):
@@ -198,7 +202,7 @@ async def _write(
 ) -> bool:
     """Write all notes in one operation; False when one of them was changed meanwhile."""
     olds = [before[note.id] for note in writes]
-    known = await known_vectors(io, [old for old in olds if old.status is Status.FORMED])
+    known = await known_vectors(io, olds)
     points = await embedded_points(io, writes, known=known)
     await archive(io, olds)
     left_out = await io.engine.commit(

@@ -3,12 +3,12 @@
 Texts are embedded together, once each, and vectors of unchanged passages are reused.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from amem_integrations.formation.passages import passages, sparse_text
 from amem_integrations.note import Note
 from amem_integrations.ports import IO, Point, Vector
-from amem_integrations.store.schema import note_point
+from amem_integrations.store.schema import note_from, note_point
 
 
 async def embedded_points(
@@ -23,27 +23,34 @@ async def embedded_points(
     first: embed only that many passages of a note. known: vectors of texts embedded before.
     """
     texts = [passages(note)[:first] for note in notes]
-    vectors = dict(known or {})
-    missing = list(dict.fromkeys(text for parts in texts for text in parts if text not in vectors))
-    if missing:
-        vectors.update(zip(missing, await io.embed(missing), strict=True))
+    vectors = await vectors_of(io, (text for parts in texts for text in parts), known or {})
     return [
         note_point(note, [vectors[text] for text in parts], io.sparse.document(sparse_text(note)))
         for note, parts in zip(notes, texts, strict=True)
     ]
 
 
-async def known_vectors(io: IO, notes: Sequence[Note]) -> dict[str, Vector]:
-    """The stored vectors of long notes by the text they stand for.
+async def vectors_of(
+    io: IO, texts: Iterable[str], known: Mapping[str, Vector]
+) -> dict[str, Vector]:
+    """A vector for each text, those that are not known embedded in one request."""
+    missing = [text for text in dict.fromkeys(texts) if text not in known]
+    return {**known, **dict(zip(missing, await io.embed(missing) if missing else (), strict=True))}
 
-    Short notes are one passage, which changes with every change: nothing to reuse.
+
+async def known_vectors(io: IO, notes: Sequence[Note]) -> dict[str, Vector]:
+    """The stored vectors of notes by the text they stand for.
+
+    A short note has none to reuse: its one passage changes with every change.
     """
-    long = {note.id: parts for note in notes if len(parts := passages(note)) > 1}
-    if not long:
-        return {}
+    reusable = [note.id for note in notes if note.parts is not None or len(passages(note)) > 1]
+    return vectors_by_text(await io.engine.get(reusable, vectors=True)) if reusable else {}
+
+
+def vectors_by_text(points: Iterable[Point]) -> dict[str, Vector]:
+    """The vectors of points that hold notes, by the text they stand for."""
     found: dict[str, Vector] = {}
-    for point in await io.engine.get(list(long), vectors=True):
-        parts = long[point.id]
-        if len(parts) == len(point.dense):
-            found.update(zip(parts, point.dense, strict=True))
+    for point in points:
+        # A raw note may have no more than its first passages embedded.
+        found.update(zip(passages(note_from(point)), point.dense, strict=False))
     return found

@@ -2,7 +2,9 @@
 
 A short note is embedded as one text: content, context, keywords and tags together
 (paper §3.1). A long one is embedded passage by passage, what was understood of it in a
-passage of its own, so that a change of understanding leaves the other vectors alone.
+passage of its own, so that a change of understanding leaves the other vectors alone. A note
+that was put together from several texts is embedded as these and nothing else, so that its
+score is what the texts themselves deserve.
 """
 
 import re
@@ -20,10 +22,16 @@ _BOUNDARY = re.compile(r"""(?:[.!?]["'”’)\]]*(?=\s)|[。！？][”’」』
 
 def passages(note: Note) -> list[str]:
     """The texts to embed, one vector each; the first FIRST_PASSAGES suffice to find it."""
+    if note.texts is not None:
+        return [piece for text in note.texts for piece in _fitting(text)]
     whole = "\n".join(part for part in (note.content, understanding(note)) if part)
     if estimate_tokens(whole) <= PASSAGE_TOKENS:
         return [whole]
     return [*split(note.content), *split(understanding(note))]
+
+
+def _fitting(text: str) -> list[str]:
+    return [text] if estimate_tokens(text) <= PASSAGE_TOKENS else split(text)
 
 
 def sparse_text(note: Note) -> str:

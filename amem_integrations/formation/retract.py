@@ -94,7 +94,7 @@ async def _replace(
         analyst=analyst,
         reason="a note it drew on was forgotten or changed",
     )
-    rest = replace(rest, version=revision.version, updated_at=revision.at, revision=revision)
+    rest = replace(rest, version=revision.version, revision=revision)
     points = await embedded_points(io, [rest], known=await known_vectors(io, [note]))
     expect = {note.id: note.version}
     before = {each.version: each for each in chain}

@@ -32,7 +32,7 @@ def revised(
         sources=sources,
         reason=reason,
     )
-    return replace(after, version=version, updated_at=now, revision=revision)
+    return replace(after, version=version, revision=revision)
 
 
 def changes_between(before: Note, after: Note) -> dict[str, Change]:

@@ -26,7 +26,7 @@ async def check(io: IO) -> list[Finding]:
     for note in notes.values():
         if note.id != note_id(note.namespace, note.key):
             findings.append(Finding(note.id, "id", "does not follow from namespace and key"))
-        if note.status is Status.FORMED and not (note.keywords or note.context):
+        if note.status is Status.FORMED and note.content and not (note.keywords or note.context):
             findings.append(Finding(note.id, "empty", "formed, yet nothing was understood"))
         for link in note.outgoing:
             if link.to not in homes:

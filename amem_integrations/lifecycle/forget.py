@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from amem_integrations.conditions import Any, HasId, match
+from amem_integrations.conditions import EVERYTHING, Any, Condition, HasId, both, match
 from amem_integrations.errors import StoreError
 from amem_integrations.formation.retract import Retraction, retract
 from amem_integrations.namespace import Namespace, encode
 from amem_integrations.ports import IO
-from amem_integrations.store.reading import influenced_by, linking_to, load
+from amem_integrations.store.reading import influenced_by, linking_to
 from amem_integrations.store.schema import within
 
 _ROUNDS = 8
@@ -28,19 +28,25 @@ class Forgotten:
     unformed: tuple[str, ...] = ()
 
 
-async def forget(io: IO, note_id: str, namespace: Namespace, analyst: str) -> Forgotten:
+async def forget(
+    io: IO, note_id: str, namespace: Namespace, analyst: str, *, only: Condition = EVERYTHING
+) -> Forgotten:
     """Remove one note and its traces; a note that is not there counts as nothing.
 
+    only: what it must meet, asked again in the moment of its removal.
     The note stays until its traces are gone, so an interrupted call can be repeated. Raises
     StoreError if other notes keep taking it up.
     """
-    if not await load(io, [note_id], namespace):
+    own = within(namespace, HasId((note_id,)))
+    if not await io.engine.count(both(own, only)):
         return Forgotten(0)
     total = Retraction()
-    own = Any((HasId((note_id,)), match("of", note_id)))
     for _ in range(_ROUNDS):
         total += await retract(io, note_id, namespace, analyst)
-        await io.engine.delete(own)
+        await io.engine.delete(both(own, only))
+        if await io.engine.count(own):
+            return Forgotten(0, total.evolutions, total.links, total.unformed)
+        await io.engine.delete(match("of", note_id))
         # A formation that was under way may have written once more.
         traces = [
             *await influenced_by(io, note_id),

@@ -4,13 +4,15 @@ Both take back what the replaced text had caused in other notes.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from amem_integrations.errors import InvalidInputError, StoreError
-from amem_integrations.formation.embedding import embedded_points
+from amem_integrations.formation.embedding import embedded_points, vectors_by_text
 from amem_integrations.formation.passages import FIRST_PASSAGES
 from amem_integrations.formation.retract import Retraction, retract
 from amem_integrations.formation.revise import archive, revised
+from amem_integrations.lifecycle.overwrite import overwrite
 from amem_integrations.note import Note, Revision, Status, check_content
 from amem_integrations.ports import IO
 from amem_integrations.store.reading import load, revisions
@@ -21,35 +23,30 @@ _REVERTED = ("content", "keywords", "tags", "context", "links", "status")
 
 
 async def update(
-    io: IO,
-    note: Note,
-    analyst: str,
-    *,
-    content: str,
-    metadata_json: str | None = None,
-    value_json: str | None = None,
+    io: IO, note: Note, analyst: str, *, content: str, metadata_json: str | None = None
 ) -> tuple[Note, Retraction]:
-    """Give a note new content (and metadata, value): a new raw version, to be formed again.
+    """Give a note new content (and metadata): a new raw version, to be formed again.
 
-    Unchanged content leaves the understanding alone and is no revision. Raises StoreError if
-    the note keeps changing, InvalidInputError for content that cannot be stored.
+    Unchanged content leaves the understanding alone and is no revision. New content takes the
+    place of a value that was put there, and of its history. Raises StoreError if the note
+    keeps changing, InvalidInputError for content that cannot be stored.
     """
     check_content(content)
     taken_back = Retraction()
     for _ in range(_ROUNDS):
-        fields = {
-            "metadata_json": note.metadata_json if metadata_json is None else metadata_json,
-            "value_json": note.value_json if value_json is None else value_json,
-        }
+        now = io.now()
+        metadata = note.metadata_json if metadata_json is None else metadata_json
         if content == note.content:
-            after = note.evolve(**fields, updated_at=io.now(), version=note.version + 1)
-            if all(getattr(note, name) == value for name, value in fields.items()):
+            if metadata == note.metadata_json:
                 return note, taken_back
+            after = note.evolve(metadata_json=metadata, updated_at=now, version=note.version + 1)
         else:
-            taken_back += await retract(io, note.id, note.namespace, analyst)
             raw = note.evolve(
-                **fields,
+                metadata_json=metadata,
+                updated_at=now,
                 content=content,
+                parts=None,
+                value_json=None,
                 keywords=(),
                 tags=(),
                 context="",
@@ -58,7 +55,10 @@ async def update(
                 attempts=0,
                 last_error=None,
             )
-            after = revised(note, raw, "updated", note.id, io.now(), "caller")
+            if note.value_json is not None:
+                return await overwrite(io, replace(raw, revision=None), note, analyst)
+            taken_back += await retract(io, note.id, note.namespace, analyst)
+            after = revised(note, raw, "updated", note.id, now, "caller")
         if await _replace(io, note, after):
             return after, taken_back
         note = await _again(io, note)
@@ -91,12 +91,13 @@ async def revert(
             if len(undone) == 1
             else (f"{undone[-1].version}–{undone[0].version}")
         )
+        now = io.now()
         after = revised(
             note,
-            note.evolve(**fields),
+            note.evolve(**fields, updated_at=now),
             "reverted",
             note.id,
-            io.now(),
+            now,
             "caller",
             reason=f"undoes version {versions}",
         )
@@ -135,7 +136,8 @@ def _fields_before(note: Note, undone: Sequence[Revision]) -> dict[str, Any]:
 async def _replace(io: IO, before: Note, after: Note) -> bool:
     first = FIRST_PASSAGES if after.status is Status.RAW else None
     await archive(io, [before])
-    points = await embedded_points(io, [after], first=first)
+    known = vectors_by_text(await io.engine.get([before.id], vectors=True))
+    points = await embedded_points(io, [after], first=first, known=known)
     present = [link.to for link in after.outgoing]
     return not await io.engine.commit(points, expect={before.id: before.version}, present=present)
 

@@ -17,6 +17,7 @@ from amem_integrations.judgement import (
     Understanding,
 )
 from amem_integrations.models import kinds, terms, words
+from amem_integrations.models.legible import legible
 from amem_integrations.models.links_free import SAME_MATTER, SEQUENCE, propose_links, quoted
 from amem_integrations.models.terms import Corpus, Term
 from amem_integrations.note import Note, clean_terms, clean_text
@@ -41,20 +42,24 @@ class FreeAnalyst:
 
     async def construct(self, io: IO, subject: Subject) -> Understanding:
         """Up to 5 keywords, 2–3 tags where there is any word of content, one sentence."""
+        subject = legible(subject)
         return _understanding(subject.note, _corpus(subject))
 
     async def link(self, io: IO, subject: Subject) -> list[LinkProposal]:
         """Links to the candidates of the same matter, and to the turn just before."""
+        subject = legible(subject)
         return propose_links(subject, _corpus(subject))
 
     async def evolve(
         self, io: IO, subject: Subject, links: Sequence[LinkProposal]
     ) -> list[Evolution]:
         """For linked neighbours, the terms by which they are now known; mostly none."""
+        subject = legible(subject)
         return _evolutions(subject, links, _corpus(subject))
 
     async def fuse(self, io: IO, subject: Subject) -> Judgement:
         """All three, over statistics taken once."""
+        subject = legible(subject)
         corpus = _corpus(subject)
         understanding = _understanding(subject.note, corpus)
         links = propose_links(subject, corpus)

@@ -128,12 +128,15 @@ class EdgeEngine:
                 self._upsert(points, edge.UpdateMode.UpdateOnly)
         return frozenset(failed)
 
-    async def patch(self, id: str, payload: Mapping[str, Any]) -> None:
+    async def patch(
+        self, id: str, payload: Mapping[str, Any], *, expect: int | None = None
+    ) -> None:
         changed = Point(id, dict(payload))
         check_points([changed], self._dimension)
         with self._open().use() as opened:
             # Engines log an operation on a missing point, and its failure, for good.
-            if _versions(opened, [id]):
+            versions = _versions(opened, [id])
+            if versions and expect in (None, versions[id]):
                 operation = edge.UpdateOperation.set_payload([id], changed.payload)
                 self._shard.update(operation, _size(changed))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from amem_integrations.conditions import EVERYTHING, Condition, both, ids, match
-from amem_integrations.namespace import Namespace
+from amem_integrations.namespace import Namespace, decode
 from amem_integrations.note import Link, Note, Revision
 from amem_integrations.ports import IO, Point
 from amem_integrations.store.schema import link_from, note_from, revision_from, within
@@ -27,6 +27,16 @@ async def load(io: IO, note_ids: Iterable[str], namespace: Namespace) -> dict[st
         return {}
     notes = (note_from(point) for point in await io.engine.get(wanted) if "ns" in point.payload)
     return {note.id: note for note in notes if note.namespace == namespace}
+
+
+async def notes_by_id(io: IO, note_ids: Iterable[str]) -> dict[str, Note]:
+    """The notes among `note_ids` that exist, whatever their namespace."""
+    wanted = list(note_ids)
+    found: dict[str, Note] = {}
+    for start in range(0, len(wanted), _PAGE):
+        points = await io.engine.get(wanted[start : start + _PAGE])
+        found.update((point.id, note_from(point)) for point in points if "ns" in point.payload)
+    return found
 
 
 def _is_id(text: str) -> bool:
@@ -113,6 +123,13 @@ async def recent(
         within(namespace, where), limit=limit, order_by="created_at", descending=True
     )
     return [note_from(point) for point in points]
+
+
+async def namespaces(io: IO, where: Condition = EVERYTHING) -> list[Namespace]:
+    """Every namespace with a note that meets `where`, in the order of labels."""
+    where = both(match("kind", "note"), where)
+    found = await io.engine.facet("ns", where, limit=await io.engine.count(where))
+    return sorted(map(decode, found))
 
 
 async def revisions(io: IO, note: Note) -> list[Revision]:

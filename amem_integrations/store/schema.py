@@ -21,6 +21,7 @@ from amem_integrations.store import facts
 SCHEMA_VERSION = 1
 META_ID = str(uuid.UUID("00000000-0000-5000-8000-616d656d0001"))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class Index(StrEnum):
@@ -49,6 +50,7 @@ INDEXES: Mapping[str, Index] = {
     "occurred_at": Index.INTEGER,
     "created_at": Index.INTEGER,
     "updated_at": Index.INTEGER,
+    "expires_at": Index.INTEGER,
     "version": Index.INTEGER,
 }
 
@@ -58,9 +60,14 @@ def within(namespace: Namespace, *parts: Condition) -> Condition:
     return both(match("ns", encode(namespace)), *parts)
 
 
+def under(prefix: tuple[str, ...]) -> Condition:
+    """The notes of every namespace that begins with these labels; of all without any."""
+    return match("prefixes", encode(prefix)) if prefix else match("kind", "note")
+
+
 def micros(moment: datetime) -> int:
     """Microseconds since 1970-01-01 UTC."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return (moment - _EPOCH) // _MICROSECOND
 
 
 def moment(value: int) -> datetime:
@@ -69,7 +76,6 @@ def moment(value: int) -> datetime:
 
 def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None) -> Point:
     """The point that stores `note`: one dense vector a passage, and its BM25 terms."""
-    derived = facts.derive(note)
     payload: dict[str, Any] = {
         "kind": "note",
         "ns": encode(note.namespace),
@@ -84,8 +90,8 @@ def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None)
         "created_at": micros(note.created_at),
         "updated_at": micros(note.updated_at),
         "metadata": note.metadata_json,
-        "facts": list(derived.terms),
-        "numbers": derived.numbers,
+        "facts": facts.equalities(note),
+        "numbers": facts.numbers(note),
         "status": str(note.status),
         "attempts": note.attempts,
         "confidence": note.confidence,
@@ -97,6 +103,9 @@ def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None)
         "sequence": note.sequence,
         "occurred_at": None if note.occurred_at is None else micros(note.occurred_at),
         "value": note.value_json,
+        "parts": None if note.parts is None else list(note.parts),
+        "ttl": None if note.ttl is None else note.ttl // _MICROSECOND,
+        "expires_at": None if note.expires_at is None else micros(note.expires_at),
         "last_error": note.last_error,
     }
     payload.update({name: value for name, value in optional.items() if value is not None})
@@ -109,8 +118,8 @@ def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None)
 def note_from(point: Point) -> Note:
     """The note in a point, with the links it made itself."""
     payload = point.payload
-    occurred_at = payload.get("occurred_at")
     revision = payload.get("revision")
+    parts, ttl = payload.get("parts"), payload.get("ttl")
     return Note(
         id=point.id,
         namespace=decode(payload["ns"]),
@@ -123,11 +132,14 @@ def note_from(point: Point) -> Note:
         speaker=payload.get("speaker"),
         session=payload.get("session"),
         sequence=payload.get("sequence"),
-        occurred_at=None if occurred_at is None else moment(occurred_at),
+        occurred_at=_moment(payload, "occurred_at"),
         created_at=moment(payload["created_at"]),
         updated_at=moment(payload["updated_at"]),
         metadata_json=payload["metadata"],
         value_json=payload.get("value"),
+        parts=None if parts is None else tuple(parts),
+        ttl=None if ttl is None else ttl * _MICROSECOND,
+        expires_at=_moment(payload, "expires_at"),
         status=Status(payload["status"]),
         attempts=payload["attempts"],
         last_error=payload.get("last_error"),
@@ -135,6 +147,10 @@ def note_from(point: Point) -> Note:
         confidence=payload["confidence"],
         version=payload["version"],
     )
+
+
+def _moment(payload: Mapping[str, Any], name: str) -> datetime | None:
+    return moment(payload[name]) if name in payload else None
 
 
 def revision_point(note: Note, revision: Revision) -> Point:
