@@ -76,6 +76,7 @@ def moment(value: int) -> datetime:
 
 def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None) -> Point:
     """The point that stores `note`: one dense vector a passage, and its BM25 terms."""
+    derived = facts.derive(note)
     payload: dict[str, Any] = {
         "kind": "note",
         "ns": encode(note.namespace),
@@ -90,8 +91,8 @@ def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None)
         "created_at": micros(note.created_at),
         "updated_at": micros(note.updated_at),
         "metadata": note.metadata_json,
-        "facts": facts.equalities(note),
-        "numbers": facts.numbers(note),
+        "facts": list(derived.terms),
+        "numbers": derived.numbers,
         "status": str(note.status),
         "attempts": note.attempts,
         "confidence": note.confidence,
