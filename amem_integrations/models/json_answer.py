@@ -12,8 +12,7 @@ from typing import Any, cast
 MAX_CHARS = 1_000_000
 _MAX_STARTS = 50
 
-_REASONING = re.compile(r"\s*<(think|thinking|reasoning)>(?P<thought>.*?)(</\1>|\Z)", re.S | re.I)
-_REASONING_END = re.compile(r"</(?:think|thinking|reasoning)>", re.I)
+_REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.S | re.I)
 # A string that never ends is taken whole: tried again from each of its quotes it would cost n².
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.S)
 
@@ -27,7 +26,8 @@ def find_object(text: str, schema: Mapping[str, object]) -> dict[str, object] | 
     """
     if len(text) > MAX_CHARS:
         return None
-    answer = _without_reasoning(text)
+    reasoning = _REASONING.match(text)
+    answer = text[reasoning.end() :] if reasoning else text
     properties = cast("Mapping[str, object]", schema.get("properties", {}))
     required = cast("list[str]", schema.get("required", []))
     return _best(answer, properties, required) or _best(
@@ -62,12 +62,3 @@ def _objects(text: str) -> Iterator[tuple[bool, dict[str, Any]]]:
         except (ValueError, RecursionError):
             pass
         start = text.find("{", end)
-
-
-def _without_reasoning(text: str) -> str:
-    if opened := _REASONING.match(text):
-        return text[opened.end() :]
-    # Some chat templates open the reasoning themselves, so that only its end is in the answer.
-    if not text.lstrip().startswith(("{", "`")):
-        *_, text = _REASONING_END.split(text)
-    return text

@@ -7,8 +7,8 @@ from amem_integrations.judgement import LinkProposal, Message, Subject
 from amem_integrations.models.prompts import rendering, schemas
 
 RULES = """\
-In "evolutions" list the older notes that mean something else or more in the light of the new one, \
-or none. "note" is the older note's n, "reason" one short sentence; "keywords", "tags" and \
+In "evolutions" list the older notes, if any, that mean more or something else in the light of the \
+new one. "note" is the older note's n, "reason" one short sentence; "keywords", "tags" and \
 "context" are its complete new ones, empty where the old ones still hold."""
 
 

@@ -9,10 +9,10 @@ from amem_integrations.models.prompts import rendering, schemas
 KINDS = ("same-matter", "same-concept", "cause", "sequence")
 
 RULES = """\
-In "links" list the older notes that it truly belongs with, or none: those on the same project or \
-matter (same-matter), on the same concept or solution (same-concept), those that brought it about \
-(cause) or that it continues (sequence). A shared word is not enough. "to" is the older note's n, \
-"reason" one short sentence that says what connects them, "strength" between 0 and 1."""
+In "links" list the older notes, if any, that it truly belongs with: on the same project or matter \
+(same-matter), on the same concept or solution (same-concept), one that brought it about (cause) \
+or that it continues (sequence). A shared word or speaker is not enough. "to" is the older note's \
+n, "reason" one short sentence on what connects the two, "strength" between 0 and 1."""
 
 
 def properties(offered: Collection[str]) -> dict[str, Any]:
