@@ -20,6 +20,7 @@ class CannedEngine:
     answers: list[Mapping[str, float]] = field(default_factory=list)
     queries: list[Query] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
+    read: set[str] = field(default_factory=set)
 
     async def query(self, queries: Sequence[Query]) -> list[list[Scored]]:
         self.calls.append("query")
@@ -33,6 +34,7 @@ class CannedEngine:
 
     async def get(self, ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         self.calls.append("get")
+        self.read.update(ids)
         return [self.points[id] for id in ids if id in self.points]
 
     async def count(self, where: Condition) -> int:

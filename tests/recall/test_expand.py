@@ -136,6 +136,16 @@ def test_a_second_hop_is_weaker_than_the_first(asked: Canned) -> None:
     assert hits["far"].score == pytest.approx(0.5 * hits["near"].score)
 
 
+def test_a_second_hop_starts_from_all_that_the_first_came_to(asked: Canned) -> None:
+    asked.add("far")
+    asked.add("poor", links={"far": 1.0})
+    asked.add("best", links={"poor": 1.0})
+    asked.answer({"poor": 0.1}, {"far": 0.01})
+    hits = by_name(find(asked, hops=2, options=RecallOptions(followed=1)))
+    assert hits["poor"].why.keys() == {"dense", "link"}
+    assert hits["far"].score == pytest.approx(0.5 * hits["poor"].score)
+
+
 def test_one_hop_is_one_hop(asked: Canned) -> None:
     asked.add("far")
     asked.add("near", links={"far": 1.0})
@@ -168,6 +178,14 @@ def test_the_query_for_links_is_bounded_and_ranks_by_the_query_vector(asked: Can
     assert sum("link" in hit.why for hit in hits) == 20
     assert "spoke199" in names(hits)
     assert "spoke0" not in names(hits)
+
+
+def test_no_more_linked_notes_are_read_than_there_are_places(asked: Canned) -> None:
+    spokes = [asked.add(f"spoke{i}") for i in range(20)]
+    asked.add("best", links={f"spoke{i}": 1.0 for i in range(20)})
+    asked.answer({f"spoke{i}": i / 1000 for i in range(20)})
+    find(asked, k=3)
+    assert len(asked.engine.read & set(spokes)) == 3
 
 
 def test_only_the_best_hits_are_followed(asked: Canned) -> None:

@@ -163,6 +163,11 @@ def test_hostile_content_closes_nothing_and_hides_nothing(hostile: str) -> None:
         assert bare not in packed
 
 
+def test_the_fence_is_longer_than_any_run_of_backticks_inside() -> None:
+    packed = pack([hit(note("`" * 7 + " code")), hit(note("`x`"))], 500)
+    assert packed.endswith("\n" + "`" * 8)
+
+
 def test_ordinary_text_of_any_script_is_left_readable() -> None:
     text = "缓存 a < b && c > d, I <3 it 👩‍👩‍👧 नमस्ते می‌خواهم"
     assert text in pack([hit(note(text))], 500)
