@@ -51,7 +51,8 @@ async def expand(
             # Only what could win a place; before the last hop its links may matter too.
             most = max(sources.values()) * options.damping
             best = {id: most + own.get(id, 0.0) * (1 - options.damping) for id in wanted}
-            wanted = sorted((id for id in wanted if best[id] >= bar), key=best.__getitem__)[-k:]
+            hopeful = (id for id in wanted if best[id] >= bar)
+            wanted = sorted(hopeful, key=best.__getitem__, reverse=True)[:k]
         notes |= await scope.load(io, wanted)
         reached: dict[str, float] = {}
         for source, link in _edges(sources, notes):

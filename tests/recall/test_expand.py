@@ -180,12 +180,12 @@ def test_the_query_for_links_is_bounded_and_ranks_by_the_query_vector(asked: Can
     assert "spoke0" not in names(hits)
 
 
-def test_no_more_linked_notes_are_read_than_there_are_places(asked: Canned) -> None:
+def test_no_more_linked_notes_are_read_than_there_are_places_the_nearest(asked: Canned) -> None:
     spokes = [asked.add(f"spoke{i}") for i in range(20)]
     asked.add("best", links={f"spoke{i}": 1.0 for i in range(20)})
-    asked.answer({f"spoke{i}": i / 1000 for i in range(20)})
+    asked.answer({f"spoke{i}": 1 - i / 1000 for i in range(20)})
     find(asked, k=3)
-    assert len(asked.engine.read & set(spokes)) == 3
+    assert asked.engine.read & set(spokes) == set(spokes[:3])
 
 
 def test_only_the_best_hits_are_followed(asked: Canned) -> None:
