@@ -239,6 +239,11 @@ def _layout(dimension: int) -> dict[str, Any]:
         "vectors_config": {DENSE: passages},
         "sparse_vectors_config": {SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
         "hnsw_config": models.HnswConfigDiff(m=0, payload_m=16),
+        # Qdrant Cloud's default would refuse ranges on a caller's own numbers. Those have no
+        # index, and are looked at within one namespace only.
+        "strict_mode_config": models.StrictModeConfig(
+            unindexed_filtering_retrieve=True, unindexed_filtering_update=True
+        ),
     }
 
 

@@ -178,7 +178,7 @@ async def _aclose(keeper: AsyncGenerator[None]) -> None:
 def _options(server: Server, context: ssl.SSLContext) -> dict[str, Any]:
     options: dict[str, Any] = {
         "url": server.url,
-        "timeout": server.timeout,
+        "timeout": server.seconds,
         "prefer_grpc": server.prefer_grpc,
         "check_compatibility": False,
         "verify": context,
@@ -204,7 +204,7 @@ def _retries(server: Server) -> dict[str, Any]:
 
     return {
         "retry": tenacity.retry_if_exception(client_errors.is_transient),
-        "stop": tenacity.stop_after_attempt(_ATTEMPTS) | tenacity.stop_after_delay(server.timeout),
+        "stop": tenacity.stop_after_attempt(_ATTEMPTS) | tenacity.stop_after_delay(server.seconds),
         "wait": _pause,
         "before_sleep": log,
         "reraise": True,

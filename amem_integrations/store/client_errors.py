@@ -5,6 +5,7 @@ that was stored or asked.
 """
 
 import json
+import math
 import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,8 +61,13 @@ class Server:
                 f"The URL of a Qdrant server ({parts.hostname}) ends with its path. "
                 "Give a key as api_key=, not in the URL."
             )
-        if not self.timeout > 0:
+        if not 0 < self.timeout < math.inf:
             raise InvalidInputError(f"A timeout is more than 0 seconds; got {self.timeout}.")
+
+    @property
+    def seconds(self) -> int:
+        """The timeout as the client keeps it: in whole seconds."""
+        return math.ceil(self.timeout)
 
     @property
     def is_encrypted_or_near(self) -> bool:
@@ -168,7 +174,7 @@ def _from_code(error: grpc.RpcError, where: str, server: Server) -> StoreError:
 
 def _slow(where: str, server: Server) -> str:
     return (
-        f"{where} did not answer within {server.timeout:g} s. What was being written may or may "
+        f"{where} did not answer within {server.seconds} s. What was being written may or may "
         "not have arrived; writing it again is safe. Try later, or give a longer timeout=."
     )
 

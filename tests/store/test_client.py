@@ -76,6 +76,14 @@ def test_integers_are_compared_as_integers(store: ClientStore) -> None:
         assert [point.payload["sequence"] for point in found] == expected, condition
 
 
+def test_a_patch_expecting_another_version_does_nothing(store: ClientStore) -> None:
+    run(store.sync.insert([make_point(1, version=2, status="raw")]))
+    run(store.sync.patch(point_id(1), {"status": "old"}, expect=1))
+    assert run(store.sync.get([point_id(1)]))[0].payload["status"] == "raw"
+    run(store.sync.patch(point_id(1), {"status": "new"}, expect=2))
+    assert run(store.sync.get([point_id(1)]))[0].payload["status"] == "new"
+
+
 def test_several_event_loops_one_after_another_share_a_store(store: ClientStore) -> None:
     async def add(number: int) -> int:
         await asyncio.gather(
@@ -122,6 +130,7 @@ def test_opening_makes_the_collection_and_every_index(server: LoopbackServer) ->
     assert server.indexes["amem"]["ns"].is_tenant
     [created] = server.bodies("PUT", "/collections/amem")
     assert created["hnsw_config"] == {"m": 0, "payload_m": 16}
+    assert created["strict_mode_config"]["unindexed_filtering_retrieve"]
     assert created["vectors"]["dense"]["multivector_config"] == {"comparator": "max_sim"}
     assert created["sparse_vectors"] == {"bm25": {"modifier": "idf"}}
     store.close()

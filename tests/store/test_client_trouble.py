@@ -176,3 +176,9 @@ def test_a_request_that_the_server_finds_wrong_is_not_tried_again(server: Loopba
     assert not isinstance(caught.value, StoreUnavailableError)
     assert len(server.requests) == 1
     store.close()
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf")])
+def test_a_timeout_that_is_none_is_refused(timeout: float) -> None:
+    with pytest.raises(InvalidInputError, match="timeout"):
+        open_client("http://127.0.0.1:1", collection="amem", dimension=3, timeout=timeout)
