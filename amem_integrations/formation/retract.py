@@ -13,6 +13,7 @@ from amem_integrations.conditions import both, ids, match
 from amem_integrations.errors import StoreError
 from amem_integrations.formation.embedding import embedded_points, known_vectors
 from amem_integrations.formation.history import took_part, without
+from amem_integrations.formation.traces import carried, passed_on
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Note, Revision
 from amem_integrations.ports import IO
@@ -44,36 +45,55 @@ class Retraction:
 async def retract(io: IO, note_id: str, namespace: Namespace, analyst: str) -> Retraction:
     """Take back everything that `note_id` caused in other notes of its namespace.
 
-    Safe to repeat. Raises StoreError if a note keeps changing under it.
+    Where a note loses words by that, notes that were judged in its light and have those words
+    are judged anew as well, and so on. Safe to repeat. Raises StoreError if a note keeps
+    changing under it.
     """
+    origin = (await load(io, [note_id], namespace)).get(note_id)
     owners = dict.fromkeys(await influenced_by(io, note_id))
     owners |= dict.fromkeys(await linking_to(io, namespace, note_id))
     total = Retraction()
+    touched: list[tuple[str, frozenset[str]]] = []
     for owner in owners:
-        total += await _retract_from(io, owner, note_id, namespace, analyst)
+        taken_back, lost = await _retract_from(io, owner, note_id, origin, namespace, analyst)
+        total += taken_back
+        touched.append((owner, lost))
+    followed = {note_id}
+    while touched:
+        carrier, lost = touched.pop()
+        if not lost or carrier in followed:
+            continue
+        followed.add(carrier)
+        readers = await load(io, await influenced_by(io, carrier), namespace)
+        for reader in readers.values():
+            if carried(reader, lost):
+                taken_back, further = await _retract_from(
+                    io, reader.id, carrier, origin, namespace, analyst
+                )
+                total += taken_back
+                touched.append((reader.id, further | lost))
     return total
 
 
 async def _retract_from(
-    io: IO, owner: str, gone: str, namespace: Namespace, analyst: str
-) -> Retraction:
+    io: IO, owner: str, gone: str, origin: Note | None, namespace: Namespace, analyst: str
+) -> tuple[Retraction, frozenset[str]]:
+    """What was taken back of one note, and the words it lost that came from `origin`."""
     for _ in range(_ROUNDS):
         note = (await load(io, [owner], namespace)).get(owner)
         if note is None:
             # Only records of it were left behind.
             await io.engine.delete(both(match("kind", "revision"), match("of", owner)))
-            return Retraction()
+            return Retraction(), frozenset()
         chain = await revisions(io, note)
         rest, clean = without(note, chain, gone)
         if rest == note and clean == chain:
-            return Retraction()
+            return Retraction(), frozenset()
         if await _replace(io, note, rest, chain, clean, analyst):
             unformed = (owner,) if rest.status is not note.status else ()
-            return Retraction(
-                evolutions=sum(each.kind == "evolved" and took_part(each, gone) for each in chain),
-                links=len(note.outgoing) - len(rest.outgoing),
-                unformed=unformed,
-            )
+            evolutions = sum(each.kind == "evolved" and took_part(each, gone) for each in chain)
+            links = len(note.outgoing) - len(rest.outgoing)
+            return Retraction(evolutions, links, unformed), passed_on(note, rest, origin)
     raise StoreError(f"Note {owner} kept changing while a note it drew on was taken back.")
 
 

@@ -50,6 +50,29 @@ def test_evolutions_that_others_caused_survive() -> None:
         assert SECRET not in everything_stored(memory)
 
 
+def test_words_that_went_from_note_to_note_are_gone_from_all_of_them() -> None:
+    def copying(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+        if SECRET in text:
+            return links_everything(text, candidates[:1])
+        contexts = " ".join(c.get("context", "") for c in candidates)
+        return judgement(text, context=f"{text} {contexts}")
+
+    with open_memory(model=chat_model(copying), neighbours=1) as memory:
+        memory.add("redis cache eviction")
+        gone = memory.add(f"{SECRET} redis cache")
+        chain = [
+            memory.add("redis cache eviction violin"),
+            memory.add("eviction violin Tuesday"),
+            memory.add("violin Tuesday harbour"),
+        ]
+        assert SECRET in chain[-1].context
+        assert gone.id not in [link.to for note in chain for link in note.links]
+        memory.forget(gone)
+        assert SECRET not in everything_stored(memory)
+        assert {again(memory, note).status for note in chain} == {Status.FORMED}
+        assert memory.check() == []
+
+
 def test_without_a_model_forgetting_rolls_back_what_the_note_caused() -> None:
     with open_memory() as memory:
         notes = [
