@@ -121,8 +121,9 @@ class AgenticMemory(Remembering, Recalling):
         return done
 
     def _wait(self, timeout: float | None) -> bool:
-        background = self._rooms.formation == "background"
-        return self._assembly.worker.flush(timeout) if background else True
+        # Also where one call asked for the background, whatever the memory does otherwise.
+        worker = self._assembly.worker
+        return worker.flush(timeout) if worker.started else True
 
     def graph(
         self, *, review: bool = False, checkpointer: "BaseCheckpointSaver[Any] | bool | None" = None
@@ -133,6 +134,11 @@ class AgenticMemory(Remembering, Recalling):
         review: stop at an `interrupt` before the commit.
         """
         return self._assembly.graph(review=review, checkpointer=checkpointer)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return not self._finalizer.alive
 
     def close(self) -> None:
         """Finish the note at hand, write everything to disk, release the store."""

@@ -453,3 +453,23 @@ def test_a_memory_tells_how_it_was_opened_but_shows_no_key(tmp_path: Path) -> No
         assert memory.options.location == tmp_path
         assert memory.options.neighbours == 3
         assert "secret" not in repr(memory.options)
+
+
+def test_flush_waits_for_what_one_call_left_to_the_background() -> None:
+    with open_memory(formation="off") as memory:
+        note = memory.add("The redis cache", formation="background")
+        assert memory.flush(10)
+        assert again(memory, note).status is Status.FORMED
+
+
+def test_a_memory_says_whether_it_was_closed() -> None:
+    memory = open_memory()
+    assert not memory.closed
+    memory.close()
+    assert memory.closed
+
+
+async def test_a_memory_that_was_closed_on_a_loop_says_so() -> None:
+    memory = await AgenticMemory.aopen(embedder=EMBEDDER)
+    await memory.aclose()
+    assert memory.closed

@@ -29,6 +29,11 @@ class Worker:
         self._stop = False
         self._thread: threading.Thread | None = None
 
+    @property
+    def started(self) -> bool:
+        """Whether it was ever woken."""
+        return self._thread is not None
+
     def wake(self) -> None:
         """There is something to form; starts the thread on first use. Returns at once."""
         with self._changed:
