@@ -51,6 +51,16 @@ def pack(
     return _block(lines) if lines else ""
 
 
+def shortened(packed: str, tokens: int, *, count_tokens: Callable[[str], int] | None = None) -> str:
+    """What `pack` gave, at least `tokens` shorter: without its last notes; "" if none is left."""
+    count = count_tokens or estimate_tokens
+    most = count(packed) - tokens
+    lines = packed.split("\n")[2:-1]
+    while lines and count(_block(lines)) > most:
+        lines.pop()
+    return _block(lines) if lines else ""
+
+
 def _block(lines: list[str]) -> str:
     runs = (len(run) for line in lines for run in re.findall("`+", line))
     fence = "`" * max(3, 1 + max(runs, default=0))

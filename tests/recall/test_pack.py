@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amem_integrations.note import Hit, Note, make_note
-from amem_integrations.recall.pack import pack
+from amem_integrations.recall.pack import pack, shortened
 from amem_integrations.tokens import estimate_tokens
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -171,3 +171,34 @@ def test_the_fence_is_longer_than_any_run_of_backticks_inside() -> None:
 def test_ordinary_text_of_any_script_is_left_readable() -> None:
     text = "缓存 a < b && c > d, I <3 it 👩‍👩‍👧 नमस्ते می‌خواهم"
     assert text in pack([hit(note(text))], 500)
+
+
+# -- making a packed block shorter -------------------------------------------------------------
+
+
+def packed_notes(*texts: str) -> str:
+    return pack([hit(note(text)) for text in texts], 5000, count_tokens=by_character)
+
+
+def test_a_block_is_shortened_by_whole_notes_the_last_first() -> None:
+    packed = packed_notes("first", "second", "third")
+    shorter = shortened(packed, 1, count_tokens=by_character)
+    assert [record["content"] for record in records(shorter)] == ["first", "second"]
+
+
+def test_a_block_is_shortened_by_as_much_as_is_asked() -> None:
+    packed = packed_notes("first", "second", "third")
+    shorter = shortened(packed, 100, count_tokens=by_character)
+    assert len(shorter) <= len(packed) - 100
+    assert [record["content"] for record in records(shorter)] == ["first"]
+
+
+def test_a_block_that_must_shrink_beyond_its_first_note_is_empty() -> None:
+    packed = packed_notes("first", "second")
+    assert shortened(packed, len(packed) - 10, count_tokens=by_character) == ""
+    assert shortened("", 10, count_tokens=by_character) == ""
+
+
+def test_a_block_shortened_by_nothing_stays_as_it_is() -> None:
+    packed = packed_notes("a ``` fence", "second")
+    assert shortened(packed, 0, count_tokens=by_character) == packed
