@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -18,7 +19,7 @@ from amem_integrations.cli import render
 from amem_integrations.cli.app import app
 from amem_integrations.cli.conversation import messages, questions
 from amem_integrations.testing import ScriptedChatModel
-from tests.support import chat_model
+from tests.support import chat_model, judgement
 
 Amem = Callable[..., Result]
 
@@ -134,14 +135,28 @@ def test_a_demonstration_with_a_model_counts_calls_and_tokens(
     assert f"{100 * turns:,} tokens in, {20 * turns:,} out" in result.output
 
 
-def test_a_demonstration_whose_model_fails_says_so_at_the_first_note(
+def test_a_demonstration_whose_model_keeps_failing_ends_and_says_why(
     scripted: Callable[[ScriptedChatModel], None],
 ) -> None:
     scripted(ScriptedChatModel(lambda messages: "I would rather not."))
     result = call("demo", "--model", "openai:scripted")
     assert result.exit_code == 1
-    assert "Note t01 is stored but could not be formed" in result.stderr
+    assert "The last 3 notes are stored but could not be formed" in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_a_demonstration_goes_on_after_a_failure_and_says_what_is_waiting(
+    scripted: Callable[[ScriptedChatModel], None],
+) -> None:
+    def judge(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+        if "LoRa is fine" in text:
+            raise PermissionError("not that one")
+        return judgement(text)
+
+    scripted(chat_model(judge))
+    result = call("demo", "--model", "openai:scripted")
+    assert result.exit_code == 0, result.output
+    assert "1 could not be formed" in result.output
 
 
 def test_a_note_that_was_added_can_be_found_and_shown(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from amem_integrations.note import Hit, Note, Revision, Status, note_id
 
 NAMESPACE = ("demo",)
 _PLACES = 5
+_FAILURES = 3
 
 
 @dataclass(frozen=True)
@@ -134,12 +135,14 @@ def _remember(console: Console, memory: AgenticMemory) -> Remembered:
     formed = [note for id in ids if (note := memory.get(id, namespace=NAMESPACE)) is not None]
     added = len(turns) - len(formed)
     started = time.perf_counter()
+    failed = 0
     with _progress(console) as advance:
         for turn in turns:
             note = memory.add(turn.pop("content"), namespace=NAMESPACE, **turn)
-            if note.status is not Status.FORMED and note.last_error:
+            failed = failed + 1 if note.status is not Status.FORMED else 0
+            if failed == _FAILURES:
                 raise ModelError(
-                    f"Note {render.handle(note)} is stored but could not be formed, so the "
+                    f"The last {failed} notes are stored but could not be formed, so the "
                     f"demonstration ends here: {note.last_error}"
                 )
             advance()
@@ -150,6 +153,9 @@ def _remember(console: Console, memory: AgenticMemory) -> Remembered:
         console.print(f"{len(turns) - added} of {len(turns)} notes were there already, the same.")
     if added:
         console.print(f"{added} messages became notes in {seconds:.1f} s.")
+    waiting = sum(note.status is not Status.FORMED for note in notes.values())
+    if waiting:
+        console.print(f"{waiting} could not be formed; they can be found, and wait to be formed.")
     return Remembered(notes, histories, seconds, added)
 
 
