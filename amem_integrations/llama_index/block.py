@@ -1,0 +1,147 @@
+"""AMemMemoryBlock: notes as one block of a `Memory` that its user composes.
+
+LlamaIndex's `Memory` asks it at every read, and tells it what leaves the short-term queue unless
+`accept_short_term_memory` is False. `notes` does the rest.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from typing import Any, Self, cast
+
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.memory import BaseMemoryBlock
+from llama_index.core.utils import get_tokenizer  # pyright: ignore[reportUnknownVariableType]
+from pydantic import PrivateAttr
+
+from amem_integrations.llama_index.forms import AWAITED
+from amem_integrations.llama_index.notes import AMemNotes, Ingest
+from amem_integrations.llama_index.source import Source, choose, restored
+from amem_integrations.llama_index.utterances import (
+    SPEAKERS,
+    Utterance,
+    last_question,
+    utterances,
+)
+from amem_integrations.memory import AgenticMemory
+from amem_integrations.namespace import as_namespace
+from amem_integrations.operations import NamespaceLike
+from amem_integrations.recall.pack import shortened
+
+
+class AMemMemoryBlock(BaseMemoryBlock[str]):
+    """A memory block that remembers what it is told, and recalls for the last user message.
+
+    core: the AgenticMemory that holds the notes. namespace: the user.
+    name, priority, accept_short_term_memory: as for any block. A block of priority 0 is never
+        truncated; one of another loses whole notes, the least relevant first.
+    top_k, hops: how many notes are recalled, and how many links are followed.
+    max_tokens: what recalled notes may take of the prompt, at most.
+    ingest, roles: as for `AMemMemory`.
+
+    It loses no message and fails no turn; `events` counts what went wrong.
+    """
+
+    name: str = "amem"
+    priority: int = 1
+    namespace: tuple[str, ...]
+    top_k: int = 5
+    hops: int = 1
+    max_tokens: int = 1000
+    ingest: Ingest = "background"
+    roles: tuple[str, ...] = SPEAKERS
+
+    _notes: AMemNotes = PrivateAttr()
+
+    def __init__(
+        self,
+        core: AgenticMemory,
+        *,
+        namespace: NamespaceLike,
+        **fields: Any,
+    ) -> None:
+        fields["namespace"] = as_namespace(namespace)
+        super().__init__(**fields)
+        self._connect(choose(core, None, None, None), [])
+
+    def _connect(self, source: Source, waiting: list[dict[str, Any]]) -> None:
+        self._notes = AMemNotes(
+            source,
+            self.namespace,
+            ingest=self.ingest,
+            top_k=self.top_k,
+            hops=self.hops,
+            waiting=waiting,
+        )
+
+    @property
+    def events(self) -> Mapping[str, int]:
+        """How often a note was not written, or a recall failed, in this object."""
+        return dict(self._notes.events)
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        return await self._notes.recall(
+            AWAITED,
+            last_question(messages or []),
+            token_budget=self.max_tokens,
+            count_tokens=_count_tokens,
+        )
+
+    async def aput(
+        self,
+        messages: list[ChatMessage],
+        from_short_term_memory: bool = False,
+        session_id: str | None = None,
+    ) -> None:
+        """Remember what was said in these messages, which are left as they are."""
+        if self.accept_short_term_memory or not from_short_term_memory:
+            await self._remember(messages, session_id)
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        await self._remember(messages, None)
+
+    async def _remember(self, messages: list[ChatMessage], session: str | None) -> None:
+        said = utterances(messages, self.roles)
+        times: Counter[Utterance] = Counter()
+        items: list[dict[str, Any]] = []
+        for each in said:
+            parts = json.dumps([session, each.speaker, each.text, times[each]])
+            times[each] += 1
+            items.append(
+                {
+                    "content": each.text,
+                    "key": "block:" + blake2b(parts.encode(), digest_size=16).hexdigest(),
+                    "speaker": each.speaker,
+                    "session": session,
+                }
+            )
+        await self._notes.ingest(AWAITED, items)
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """The content without its least relevant notes; None when none is left."""
+        if not content:
+            return None
+        return shortened(content, tokens_to_truncate, count_tokens=_count_tokens) or None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Not the connection; and LlamaIndex's Memory drops all blocks if one cannot be pickled.
+        notes = self._notes
+        return type(self)._rebuilt, (self.model_dump(), notes.source.place, notes.waiting)
+
+    @classmethod
+    def _rebuilt(
+        cls, fields: dict[str, Any], place: dict[str, Any], waiting: list[dict[str, Any]]
+    ) -> Self:
+        block = cls.__new__(cls)
+        super(AMemMemoryBlock, block).__init__(**fields)
+        block._connect(restored(place), waiting)
+        return block
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return self
+
+
+def _count_tokens(text: str) -> int:
+    tokenize = cast("Callable[[str], list[Any]]", get_tokenizer())
+    return len(tokenize(text))

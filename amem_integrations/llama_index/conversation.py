@@ -1,0 +1,184 @@
+"""A chat and the notes taken of it: each thing a memory does, as one coroutine over a form.
+
+`memory` gives them LlamaIndex's methods, sync and async. The chat itself is left to LlamaIndex's
+`Memory`; `notes` talks to the AgenticMemory.
+"""
+
+import threading
+from collections.abc import Coroutine
+from typing import Any, Literal, TypeVar
+
+from llama_index.core.base.llms.types import ChatMessage, ContentBlock, MessageRole, TextBlock
+from llama_index.core.memory import BaseMemoryBlock, Memory
+from llama_index.core.storage.chat_store.base_db import MessageStatus
+from pydantic import PrivateAttr
+
+from amem_integrations.lifecycle.forget import Forgotten
+from amem_integrations.llama_index.chat_stores import InProcessChatStore
+from amem_integrations.llama_index.forms import Form, block_on
+from amem_integrations.llama_index.inserting import inserted
+from amem_integrations.llama_index.notes import AMemNotes, Ingest
+from amem_integrations.llama_index.utterances import (
+    SPEAKERS,
+    Numbered,
+    Session,
+    last_question,
+    utterances,
+)
+from amem_integrations.operations import NoteLike
+from amem_integrations.ports import run
+
+Scope = Literal["user", "session"]
+T = TypeVar("T")
+
+
+class Conversation(Memory):
+    """One session of one user. The fields are the arguments of `AMemMemory.from_defaults`."""
+
+    namespace: tuple[str, ...] = ()
+    top_k: int = 5
+    hops: int = 1
+    ingest: Ingest = "background"
+    roles: tuple[str, ...] = SPEAKERS
+    scope: Scope = "user"
+    max_tokens: int = 1000
+
+    _notes: AMemNotes = PrivateAttr()
+    _session: Session | None = PrivateAttr(default=None)
+    _turn: int = PrivateAttr(default=0)
+    _recalled: tuple[tuple[int, str], list[ContentBlock]] | None = PrivateAttr(default=None)
+    _managing: Any = PrivateAttr(default_factory=threading.Lock)
+    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+
+    @property
+    def _blocks(self) -> list[BaseMemoryBlock[Any]]:
+        """The caller's own memory blocks."""
+        return self.memory_blocks  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+    def _drive(self, operation: Coroutine[Any, Any, T]) -> T:
+        in_process = isinstance(self.sql_store, InProcessChatStore)
+        return run(operation) if in_process and not self._blocks else block_on(operation)
+
+    async def _get(
+        self, form: Form, input: str | ChatMessage | None, block_kwargs: dict[str, Any]
+    ) -> list[ChatMessage]:
+        given = input.content if isinstance(input, ChatMessage) else input
+        history = await self.sql_store.get_messages(self.session_id)
+        messages = history
+        if self._blocks:
+            messages = await super().aget(given, **block_kwargs)
+        question = given if given and given.strip() else last_question(history)
+        recalled = await self._recall(form, question, history, messages)
+        return inserted(messages, recalled, self.insert_method, asked=bool(given))
+
+    async def _recall(
+        self,
+        form: Form,
+        question: str,
+        history: list[ChatMessage],
+        messages: list[ChatMessage],
+    ) -> list[ContentBlock]:
+        turn = (self._turn, question)
+        if self._recalled is None or self._recalled[0] != turn:
+            session = await self._known_session()
+            # What the chat shows anyway is not recalled.
+            shown = session.keys(utterances(history, self.roles))
+            where: dict[str, Any] = {"key": {"$nin": shown}}
+            if self.scope == "session":
+                where["session"] = self.session_id
+            used = sum(map(self._estimate_token_count, messages))
+            text = await self._notes.recall(
+                form,
+                question,
+                token_budget=min(self.max_tokens, self.token_limit - used),
+                count_tokens=self._estimate_token_count,
+                filter=where,
+            )
+            self._recalled = turn, self._rendered(text)
+        return [block.model_copy() for block in self._recalled[1]]
+
+    def _rendered(self, text: str) -> list[ContentBlock]:
+        if not text:
+            return []
+        notes = [("notes", [TextBlock(text=text)])]
+        return self.memory_blocks_template.format_messages(memory_blocks=notes)[0].blocks
+
+    async def _put(self, form: Form, messages: list[ChatMessage]) -> None:
+        if not messages:
+            return
+        session = await self._known_session()
+        said = session.say(utterances(messages, self.roles))
+        await super().aput_messages(messages)
+        if any(message.role == MessageRole.USER for message in messages):
+            self._turn += 1
+        await self._notes.ingest(form, [self._item(each) for each in said])
+
+    async def _set(self, form: Form, messages: list[ChatMessage]) -> None:
+        session = await self._known_session()
+        new = session.compare(utterances(messages, self.roles))
+        await super().aset(messages)
+        self._turn += 1
+        await self._notes.ingest(form, [self._item(each) for each in new])
+
+    async def _reset(self, status: MessageStatus | None) -> None:
+        # What was said stays said: a repetition is a note of its own.
+        await self._known_session()
+        await super().areset(status)
+        self._turn += 1
+
+    async def _flush(self, form: Form, timeout: float | None) -> bool:  # noqa: ASYNC109
+        await self._notes.ingest(form, [])
+        core = await self._notes.source.opened(form)
+        if self.ingest == "manual":
+            await form.call(core, "resume")
+        return await form.call(core, "flush", timeout) and not self._notes.waiting
+
+    async def _forget(self, form: Form, note: NoteLike | None) -> Forgotten:
+        core = await self._notes.source.opened(form)
+        self._turn += 1
+        if note is not None:
+            return await form.call(core, "forget", note, namespace=self.namespace)
+        self._notes.forget_waiting()
+        if self.scope == "user":
+            return await form.call(core, "forget_namespace", self.namespace)
+        size = await form.call(core, "count", self.namespace)
+        notes = await form.call(core, "recent", namespace=self.namespace, limit=size)
+        mine = [each for each in notes if each.session == self.session_id]
+        done = [await form.call(core, "forget", each) for each in mine]
+        return Forgotten(
+            notes=sum(each.notes for each in done),
+            evolutions=sum(each.evolutions for each in done),
+            links=sum(each.links for each in done),
+        )
+
+    async def _close(self, form: Form) -> None:
+        await self._notes.ingest(form, [])
+        if self._notes.source.owned and self._notes.source.core is not None:
+            await form.call(self._notes.source.core, "close")
+
+    async def _manage_queue(self) -> None:
+        # Two at once would archive the same messages twice; the next put catches up.
+        if self._managing.acquire(blocking=False):
+            try:
+                await super()._manage_queue()
+            finally:
+                self._managing.release()
+
+    async def _known_session(self) -> Session:
+        """The session with all that was said in it so far, as the chat store has it."""
+        if self._session is None:
+            history = await self.sql_store.get_messages(self.session_id, status=None)
+            session = Session(self.session_id)
+            session.say(utterances(history, self.roles))
+            with self._lock:
+                self._session = self._session or session
+        return self._session
+
+    def _item(self, each: Numbered) -> dict[str, Any]:
+        return {
+            "content": each.utterance.text,
+            "key": each.key,
+            "speaker": each.utterance.speaker,
+            "session": self.session_id,
+            "sequence": each.sequence,
+        }

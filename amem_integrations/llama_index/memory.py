@@ -1,0 +1,246 @@
+"""AMemMemory: LlamaIndex's `Memory`, with linked, evolving long-term memory beside the chat.
+
+The chat itself is kept as `Memory` keeps it. This says when a message becomes a note, when notes
+are recalled, and what travels when the object is serialised; `notes` does the rest.
+"""
+
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, cast
+
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.memory import BaseMemoryBlock, InsertMethod
+from llama_index.core.memory.memory import DEFAULT_TOKEN_LIMIT
+from llama_index.core.storage.chat_store.base_db import MessageStatus
+
+from amem_integrations.lifecycle.forget import Forgotten
+from amem_integrations.llama_index import chat_stores, serialising
+from amem_integrations.llama_index.conversation import Conversation, Scope
+from amem_integrations.llama_index.forms import AWAITED, NOW
+from amem_integrations.llama_index.notes import INGESTS, AMemNotes, Ingest
+from amem_integrations.llama_index.source import Source, choose
+from amem_integrations.llama_index.utterances import SPEAKERS
+from amem_integrations.memory import AgenticMemory
+from amem_integrations.namespace import as_namespace
+from amem_integrations.note import check_content
+from amem_integrations.operations import NamespaceLike, NoteLike, check_choice
+
+SCOPES = ("user", "session")
+
+_STORE_ARGUMENTS = (
+    "chat_store",
+    "async_database_uri",
+    "async_engine",
+    "table_name",
+    "db_schema",
+)
+
+
+class AMemMemory(Conversation):
+    """A chat memory whose messages become notes, recalled in every later session of a user.
+
+    Made by `from_defaults`. Each user and assistant message becomes a note once, when it is put.
+    Reading recalls what the notes say to the last user message, once a turn, without a model
+    call. A memory that fails never fails the turn; `events` and the memory's `health` count it.
+    """
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "AMemMemory"
+
+    @classmethod
+    def from_defaults(  # pyright: ignore[reportIncompatibleMethodOverride]
+        cls,
+        *,
+        core: AgenticMemory | None = None,
+        namespace: NamespaceLike | None = None,
+        session_id: str | None = None,
+        llm: Any = None,
+        embed_model: Any = None,
+        location: str | os.PathLike[str] | None = None,
+        top_k: int = 5,
+        hops: int = 1,
+        ingest: Ingest = "background",
+        roles: Sequence[str] = SPEAKERS,
+        scope: Scope = "user",
+        max_tokens: int = 1000,
+        insert_method: InsertMethod | str = InsertMethod.SYSTEM,
+        memory_blocks: list[BaseMemoryBlock[Any]] | None = None,
+        chat_history: list[ChatMessage] | None = None,
+        token_limit: int = DEFAULT_TOKEN_LIMIT,
+        **kwargs: Any,
+    ) -> Self:
+        """A memory of one session of one user.
+
+        core: the AgenticMemory that holds the notes; without one, `location`, `llm` and
+            `embed_model` open one, the models by default those set in LlamaIndex's `Settings`.
+        namespace: the user. Without one, notes are private to this object.
+        top_k, hops: how many notes are recalled, and how many links are followed.
+        max_tokens: what recalled notes may take of the prompt, at most.
+        ingest: "background" forms notes in a thread, "await" before `put` returns, "manual"
+            when `flush` is called. In each case the text is stored when it is put.
+        roles: whose messages become notes. scope: "session" recalls this session's only.
+        insert_method: notes go into the system message, or to the user's question ("user"),
+            which keeps prompts to one system message where an engine or agent has its own.
+        kwargs: what LlamaIndex's `Memory.from_defaults` takes besides. Without a chat store
+            or database, the chat is kept in the process and travels with this object.
+        """
+        check_choice("ingest", ingest, tuple(INGESTS))
+        check_choice("scope", scope, SCOPES)
+        for role in roles:
+            check_choice("roles", role, SPEAKERS)
+        if session_id is not None:
+            check_content(session_id)
+        own: dict[str, Any] = {
+            "namespace": as_namespace(namespace or ("private", uuid.uuid4().hex)),
+            "top_k": top_k,
+            "hops": hops,
+            "ingest": ingest,
+            "roles": tuple(roles),
+            "scope": scope,
+            "max_tokens": max_tokens,
+        }
+        store = {name: kwargs.pop(name) for name in _STORE_ARGUMENTS if name in kwargs}
+        memory = cls._made(
+            choose(core, location, llm, embed_model),
+            own,
+            session_id=session_id,
+            memory_blocks=memory_blocks,
+            insert_method=InsertMethod(insert_method),
+            token_limit=token_limit,
+            chat_store=chat_stores.chat_store(**store),
+            **kwargs,
+        )
+        if chat_history:
+            memory.set(chat_history)
+        return memory
+
+    @classmethod
+    def _made(
+        cls,
+        source: Source,
+        own: Mapping[str, Any],
+        waiting: list[dict[str, Any]] | None = None,
+        **chat: Any,
+    ) -> Self:
+        """own: the fields that `Memory` does not have. chat: arguments of its from_defaults."""
+        memory = cast("Self", super().from_defaults(**chat))  # pyright: ignore[reportUnknownMemberType]
+        for name, value in own.items():
+            setattr(memory, name, value)
+        memory._notes = AMemNotes(
+            source,
+            memory.namespace,
+            ingest=memory.ingest,
+            top_k=memory.top_k,
+            hops=memory.hops,
+            waiting=waiting,
+        )
+        return memory
+
+    # -- what LlamaIndex calls --------------------------------------------------------------
+
+    def get(self, input: str | ChatMessage | None = None, **block_kwargs: Any) -> list[ChatMessage]:
+        """The chat, with what the notes say to the user's question; each message a copy."""
+        return self._drive(self._get(NOW, input, block_kwargs))
+
+    async def aget(
+        self, input: str | ChatMessage | None = None, **block_kwargs: Any
+    ) -> list[ChatMessage]:
+        """`get`, awaited."""
+        return await self._get(AWAITED, input, block_kwargs)
+
+    def get_all(self, status: MessageStatus | None = None) -> list[ChatMessage]:
+        """The chat alone."""
+        return self._drive(self.aget_all(status))
+
+    def put(self, message: ChatMessage) -> None:
+        """Add a message to the chat, and remember it."""
+        self._drive(self._put(NOW, [message]))
+
+    async def aput(self, message: ChatMessage) -> None:
+        """`put`, awaited."""
+        await self._put(AWAITED, [message])
+
+    def put_messages(self, messages: list[ChatMessage]) -> None:
+        """Add messages to the chat, and remember them."""
+        self._drive(self._put(NOW, messages))
+
+    async def aput_messages(self, messages: list[ChatMessage]) -> None:
+        """`put_messages`, awaited."""
+        await self._put(AWAITED, messages)
+
+    def set(self, messages: list[ChatMessage]) -> None:
+        """Replace the chat; what of it was not said before, by its content, is remembered."""
+        self._drive(self._set(NOW, messages))
+
+    async def aset(self, messages: list[ChatMessage]) -> None:
+        """`set`, awaited."""
+        await self._set(AWAITED, messages)
+
+    def reset(self) -> None:
+        """Clear the chat. The notes stay; `forget` removes those."""
+        self._drive(self.areset())
+
+    async def areset(self, status: MessageStatus | None = None) -> None:
+        """`reset`, awaited."""
+        await self._reset(status)
+
+    # -- what is beyond LlamaIndex's interface ----------------------------------------------
+
+    @property
+    def events(self) -> Mapping[str, int]:
+        """How often a note was not written, or a recall failed, in this object."""
+        return dict(self._notes.events)
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Write the notes that wait, form those that are raw, put everything on disk.
+
+        Returns False if notes were still waiting after `timeout` seconds. Raises StoreError.
+        """
+        return self._drive(self._flush(NOW, timeout))
+
+    async def aflush(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109 - as in flush
+        """`flush`, awaited."""
+        return await self._flush(AWAITED, timeout)
+
+    def forget(self, note: NoteLike | None = None) -> Forgotten:
+        """Remove a note and what it caused; without one, all that `scope` covers.
+
+        The chat stays; `reset` clears it.
+        """
+        return self._drive(self._forget(NOW, note))
+
+    async def aforget(self, note: NoteLike | None = None) -> Forgotten:
+        """`forget`, awaited."""
+        return await self._forget(AWAITED, note)
+
+    def close(self) -> None:
+        """Write the notes that wait, and close the AgenticMemory if this object opened it."""
+        self._drive(self._close(NOW))
+
+    async def aclose(self) -> None:
+        """`close`, awaited."""
+        await self._close(AWAITED)
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """What is needed to go on elsewhere, JSON-native: settings, session, where the notes are.
+
+        Left out are keys, model objects, and memory blocks, which `from_dict` takes again.
+        """
+        return serialising.dumped(self, self._notes, blocks=len(self._blocks))
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
+        """The memory that `to_dict` described; it connects on first use.
+
+        kwargs: core, llm, embed_model, chat_store and memory_blocks, in place of what is found.
+        """
+        return cls._made(**serialising.arguments(data, **kwargs))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.to_dict(),)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        # Workflows copy their state for an edit; the chat must not go on in two copies.
+        return self

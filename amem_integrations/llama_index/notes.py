@@ -1,0 +1,158 @@
+"""What a chat memory and a memory block do with an AgenticMemory: take notes, and recall.
+
+Neither ever fails the turn: what goes wrong is logged without content and counted, and notes that
+could not be written wait for the next write. Both show as spans in LlamaIndex's observability.
+"""
+
+import logging
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
+
+from llama_index_instrumentation import get_dispatcher
+
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.llama_index.forms import Form
+from amem_integrations.llama_index.source import Source
+from amem_integrations.memory import AgenticMemory
+from amem_integrations.namespace import Namespace
+from amem_integrations.note import Hit, check_content
+from amem_integrations.operations import Formation
+
+_LOG = logging.getLogger(__name__)
+_dispatcher = get_dispatcher(__name__)
+
+Ingest: TypeAlias = Literal["background", "await", "manual"]
+INGESTS: Mapping[Ingest, Formation] = {
+    "background": "background",
+    "await": "inline",
+    "manual": "off",
+}
+
+MAX_WAITING = 1000
+
+# Engines put their question where a template, or a message of the history, says "{query_str}".
+# In a JSON string the escape means the same and is no placeholder.
+_PLACEHOLDER = re.compile(r"\{(?=\w+\})")
+
+
+class AMemNotes:
+    """The notes of one namespace, as a chat memory uses them.
+
+    events: how often something was skipped or failed; the memory's `health` has them too.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        namespace: Namespace,
+        *,
+        ingest: Ingest,
+        top_k: int,
+        hops: int,
+        waiting: list[dict[str, Any]] | None = None,
+    ) -> None:
+        self.source = source
+        self.namespace = namespace
+        self.events: Counter[str] = Counter()
+        self.waiting = waiting or []
+        """Notes that could not be written yet, as `add_many` takes them."""
+        self._formation = INGESTS[ingest]
+        self._top_k = top_k
+        self._hops = hops
+        self._lock = threading.Lock()
+
+    @_dispatcher.span
+    async def recall(
+        self,
+        form: Form,
+        question: str,
+        *,
+        token_budget: int,
+        count_tokens: Callable[[str], int],
+        filter: Mapping[str, Any] | None = None,
+    ) -> str:
+        """What the notes say to the question, as fenced data for a prompt; "" for nothing.
+
+        Asks no model. On failure "", logged and counted.
+        """
+        if not question.strip() or token_budget <= 0:
+            return ""
+        try:
+            core = await self.source.opened(form)
+            hits: list[Hit] = await form.call(
+                core,
+                "search",
+                question,
+                namespace=self.namespace,
+                k=self._top_k,
+                hops=self._hops,
+                filter=filter,
+            )
+        except Exception as error:
+            self._failed("recall", error)
+            return ""
+        packed = AgenticMemory.pack(hits, token_budget, count_tokens=count_tokens)
+        return _PLACEHOLDER.sub(r"\\u007b", packed)
+
+    @_dispatcher.span
+    async def ingest(self, form: Form, items: list[dict[str, Any]]) -> None:
+        """Write notes, those that wait from earlier first; what fails waits for the next time.
+
+        items: as `add_many` takes them, each with a `key`, so that writing again is harmless.
+        """
+        batch = self._take([each for each in items if self._can_be_stored(each)])
+        if not batch:
+            return
+        done = False
+        try:
+            core = await self.source.opened(form)
+            await form.call(
+                core, "add_many", batch, namespace=self.namespace, formation=self._formation
+            )
+            done = True
+        except InvalidInputError as error:
+            # Nothing of the batch was written, and nothing will be the next time.
+            done = True
+            self._failed("ingest", error, len(batch))
+        except Exception as error:
+            self._failed("ingest", error, len(batch))
+        finally:
+            if not done:
+                self._put_back(batch)
+
+    def forget_waiting(self) -> None:
+        with self._lock:
+            self.waiting = []
+
+    def count(self, event: str, n: int = 1) -> None:
+        self.events[event] += n
+        if self.source.core is not None:
+            for _ in range(n):
+                self.source.core.count_event(f"llama_index.{event}")
+
+    def _take(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        with self._lock:
+            batch, self.waiting = [*self.waiting, *items], []
+            return batch
+
+    def _put_back(self, batch: list[dict[str, Any]]) -> None:
+        with self._lock:
+            kept = [*batch, *self.waiting]
+            self.waiting = kept[-MAX_WAITING:]
+        self.count("ingest.dropped", len(kept) - len(self.waiting))
+
+    def _can_be_stored(self, item: dict[str, Any]) -> bool:
+        try:
+            check_content(item["content"])
+        except InvalidInputError as error:
+            self._failed("ingest", error)
+            return False
+        return True
+
+    def _failed(self, what: str, error: Exception, notes: int = 1) -> None:
+        _LOG.warning("%s failed (%s); the turn goes on.", what.capitalize(), type(error).__name__)
+        _LOG.debug("Why.", exc_info=error)
+        self.count(f"{what}.failed", notes)

@@ -1,0 +1,88 @@
+"""AMemRetriever: notes as nodes, for whatever in LlamaIndex takes a retriever.
+
+Unlike a chat memory, a retriever is asked on purpose: what goes wrong is raised.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+from amem_integrations.memory import AgenticMemory
+from amem_integrations.namespace import as_namespace
+from amem_integrations.note import Hit
+from amem_integrations.operations import NamespaceLike
+
+# What a model sees beside the text, and what an index of one's own embeds with it (paper §3).
+_SHOWN = frozenset({"time", "speaker"})
+_EMBEDDED = frozenset({"context", "keywords", "tags"})
+
+
+class AMemRetriever(BaseRetriever):
+    """Retrieves the notes of one namespace, linked ones included.
+
+    namespace: the user; fixed here, whatever is asked. filter: as for `AgenticMemory.search`.
+    A node has the note's id and text; its metadata has keywords, tags, context, links, time,
+    speaker, session and `why` it was found. A model is shown time and speaker only.
+    Raises what `search` raises; a blank query finds nothing.
+    """
+
+    def __init__(
+        self,
+        core: AgenticMemory,
+        *,
+        namespace: NamespaceLike,
+        top_k: int = 5,
+        hops: int = 1,
+        filter: Mapping[str, Any] | None = None,
+        callback_manager: CallbackManager | None = None,
+    ) -> None:
+        super().__init__(callback_manager=callback_manager)  # pyright: ignore[reportUnknownMemberType]
+        self._core = core
+        self._about: dict[str, Any] = {
+            "namespace": as_namespace(namespace),
+            "k": top_k,
+            "hops": hops,
+            "filter": filter,
+        }
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        query = query_bundle.query_str
+        return _nodes(self._core.search(query, **self._about)) if query.strip() else []
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        query = query_bundle.query_str
+        return _nodes(await self._core.asearch(query, **self._about)) if query.strip() else []
+
+
+def _nodes(hits: Sequence[Hit]) -> list[NodeWithScore]:
+    return [NodeWithScore(node=_node(hit), score=hit.score) for hit in hits]
+
+
+def _node(hit: Hit) -> TextNode:
+    note = hit.note
+    metadata = {
+        "time": (note.occurred_at or note.created_at).isoformat(),
+        "speaker": note.speaker,
+        "session": note.session,
+        "keywords": list(note.keywords),
+        "tags": list(note.tags),
+        "context": note.context,
+        "links": [
+            {"note": link.other(note.id), "kind": link.kind, "reason": link.reason}
+            for link in note.links
+        ],
+        "created_at": note.created_at.isoformat(),
+        "why": dict(hit.why),
+        "metadata": note.metadata,
+    }
+    metadata = {name: value for name, value in metadata.items() if value is not None}
+    return TextNode(
+        id_=note.id,
+        text=note.content,
+        metadata=metadata,
+        excluded_llm_metadata_keys=[name for name in metadata if name not in _SHOWN],
+        excluded_embed_metadata_keys=[name for name in metadata if name not in _EMBEDDED],
+    )

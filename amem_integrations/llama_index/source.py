@@ -1,0 +1,137 @@
+"""Where an adapter's memory comes from: given by its builder, or opened on first use.
+
+What travels when an adapter is serialised is the place, not the connection. Whoever restores it
+gets the memory that is open in this process for that place, else opens one.
+"""
+
+import logging
+import os
+import threading
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.llama_index.forms import Form
+from amem_integrations.memory import AgenticMemory
+
+_LOG = logging.getLogger(__name__)
+
+# A key must not travel, and a clock cannot.
+_STAYS = frozenset({"location", "api_key", "clock"})
+
+_open: WeakValueDictionary[str, AgenticMemory] = WeakValueDictionary()
+_tokens: WeakKeyDictionary[AgenticMemory, str] = WeakKeyDictionary()
+
+
+class Source:
+    """The AgenticMemory of an adapter.
+
+    place: how to find or open it; JSON-native, without any key or model object.
+    owned: whether the adapter opened it, and so closes it.
+    """
+
+    def __init__(
+        self,
+        core: AgenticMemory | None,
+        place: Mapping[str, Any],
+        *,
+        owned: bool,
+        llm: Any = None,
+        embed_model: Any = None,
+    ) -> None:
+        self.core = core
+        self.place = dict(place)
+        self.owned = owned
+        self._llm = llm
+        self._embed_model = embed_model
+        self._lock = threading.Lock()
+
+    async def opened(self, form: Form) -> AgenticMemory:
+        """The memory, opened if it is not yet. Raises whatever opening raises."""
+        return self.core or await form.blocking(self._opened)
+
+    def _opened(self) -> AgenticMemory:
+        with self._lock:
+            if self.core is None:
+                known = _open.get(_name(self.place))
+                self.core = None if known is None or known.closed else known
+            if self.core is None:
+                self.core, self.owned = self._open(), True
+                _open[_name(self.place)] = self.core
+            return self.core
+
+    def _open(self) -> AgenticMemory:
+        location, settings = self.place["location"], dict(self.place["settings"])
+        if location is None:
+            _LOG.warning(
+                "The notes of this memory were in a temporary directory of another process; it "
+                "starts without any. Give AMemMemory a location to keep them."
+            )
+        settings["model"] = self._llm or settings["model"] or configured("llm")
+        settings["embedder"] = (
+            self._embed_model or settings["embedder"] or configured("embed_model")
+        )
+        return AgenticMemory(location, **settings)
+
+
+def choose(
+    core: AgenticMemory | None,
+    location: str | os.PathLike[str] | None,
+    llm: Any,
+    embed_model: Any,
+) -> Source:
+    """The caller's memory; without one, a memory of the adapter's own, opened now.
+
+    A model that is not given is the one configured in LlamaIndex's `Settings`, if any.
+    """
+    if core is not None:
+        if not (location is None and llm is None and embed_model is None):
+            raise InvalidInputError(
+                "core= has its own location and models; leave out location, llm and embed_model, "
+                "or give those to AgenticMemory(location, model=…, embedder=…)."
+            )
+        return _known(core, owned=False)
+    core = AgenticMemory(
+        location,
+        model=llm or configured("llm"),
+        embedder=embed_model or configured("embed_model"),
+    )
+    return _known(core, owned=True)
+
+
+def restored(place: Mapping[str, Any], llm: Any = None, embed_model: Any = None) -> Source:
+    """The memory at a place that was serialised; found or opened on first use."""
+    return Source(None, place, owned=False, llm=llm, embed_model=embed_model)
+
+
+def configured(name: str) -> Any:
+    """`Settings.llm` or `Settings.embed_model` if someone has set it; asking would create one."""
+    from llama_index.core import Settings
+
+    return getattr(Settings, f"_{name}")
+
+
+def _known(core: AgenticMemory, *, owned: bool) -> Source:
+    options = core.options
+    location = options.location
+    if location is not None:
+        text = os.fspath(location)
+        location = text if "://" in text else str(Path(text).resolve())
+    place = {
+        "location": location,
+        "token": _tokens.setdefault(core, uuid.uuid4().hex) if location is None else None,
+        "settings": {
+            name: value if isinstance(value, str | int | float) else None
+            for name, value in vars(options).items()
+            if name not in _STAYS
+        },
+    }
+    _open[_name(place)] = core
+    return Source(core, place, owned=owned)
+
+
+def _name(place: Mapping[str, Any]) -> str:
+    return f"{place['location'] or place['token']}#{place['settings']['collection']}"

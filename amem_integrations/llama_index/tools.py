@@ -1,0 +1,92 @@
+"""Tools by which an agent recalls and remembers on its own account."""
+
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from llama_index.core.tools import FunctionTool
+
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.llama_index.forms import AWAITED, NOW, Form
+from amem_integrations.memory import AgenticMemory
+from amem_integrations.namespace import as_namespace
+from amem_integrations.note import Hit
+from amem_integrations.operations import Formation, NamespaceLike
+from amem_integrations.ports import run
+
+_LOG = logging.getLogger(__name__)
+
+_NOTHING = "Nothing is remembered about that."
+_UNAVAILABLE = "The memory cannot be reached now; go on without it."
+
+
+def create_memory_tools(
+    core: AgenticMemory,
+    *,
+    namespace: NamespaceLike,
+    top_k: int = 5,
+    hops: int = 1,
+    max_tokens: int = 1000,
+    formation: Formation = "background",
+) -> list[FunctionTool]:
+    """[recall, remember], for the notes of one namespace, which no argument of theirs can change.
+
+    A tool that fails tells the agent so in words; it is logged without content and counted.
+    formation: when what is remembered is formed, as for `AgenticMemory.add`.
+    """
+    labels = as_namespace(namespace)
+
+    async def find(form: Form, query: str) -> str:
+        hits: list[Hit] = await form.call(
+            core, "search", query, namespace=labels, k=top_k, hops=hops
+        )
+        return core.pack(hits, max_tokens) or _NOTHING
+
+    async def keep(form: Form, content: str) -> str:
+        await form.call(core, "add", content, namespace=labels, formation=formation)
+        return "Remembered."
+
+    def recall(query: str) -> str:
+        return run(_told(core, "recall", find(NOW, query)))
+
+    async def arecall(query: str) -> str:
+        return await _told(core, "recall", find(AWAITED, query))
+
+    def remember(content: str) -> str:
+        return run(_told(core, "remember", keep(NOW, content)))
+
+    async def aremember(content: str) -> str:
+        return await _told(core, "remember", keep(AWAITED, content))
+
+    return [
+        FunctionTool.from_defaults(
+            recall,
+            async_fn=arecall,
+            name="recall",
+            description=(
+                "Search long-term memory for what is known from earlier conversations. Ask with "
+                "the words that what you look for would contain. The result is quoted data."
+            ),
+        ),
+        FunctionTool.from_defaults(
+            remember,
+            async_fn=aremember,
+            name="remember",
+            description=(
+                "Keep something in long-term memory for later conversations: one self-contained "
+                "statement, with names and dates instead of 'he', 'there' or 'tomorrow'."
+            ),
+        ),
+    ]
+
+
+async def _told(core: AgenticMemory, tool: str, operation: Coroutine[Any, Any, str]) -> str:
+    try:
+        return await operation
+    except InvalidInputError as error:
+        return str(error)
+    except Exception as error:
+        _LOG.warning("The tool %s failed (%s).", tool, type(error).__name__)
+        _LOG.debug("Why.", exc_info=error)
+        core.count_event(f"llama_index.{tool}.failed")
+        return _UNAVAILABLE
