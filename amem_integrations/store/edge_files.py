@@ -29,6 +29,9 @@ from amem_integrations.store.shards import SPARE
 _SPARE_TO_CREATE = 4 * SPARE
 _CONFIG = "edge_config.json"
 _PARTS = ("segments", "wal")
+# A segment that lacks one of these is taken by the engine for one that was never finished, and
+# is cleared away with all that it holds.
+_ESSENTIAL = ("version.info", "*id_tracker.mappings", "*id_tracker.versions")
 
 
 def open_or_create(path: Path, encoders: Encoders) -> edge.EdgeShard:
@@ -42,8 +45,16 @@ def open_or_create(path: Path, encoders: Encoders) -> edge.EdgeShard:
     entries = {entry.name for entry in path.iterdir()} if path.exists() else set[str]()
     if not entries:
         _create(path, encoders)
-    elif _CONFIG not in entries:
-        raise _not_ours(path, entries)
+    elif _CONFIG not in entries and not entries.issuperset(_PARTS):
+        raise StoreMismatchError(
+            f"{path} holds files that are not a store (such as {min(entries)!r}). Nothing was "
+            "changed. Use another directory or collection, or empty this one."
+        )
+    elif not _is_whole(path):
+        raise StoreCorruptError(
+            f"The files in {path} are damaged: some that a store cannot do without are missing or "
+            "empty. Nothing was changed: move the directory aside, keep it, and restore a copy."
+        )
     _check(path, SPARE)
     with translated(path, opening=True):
         return edge.EdgeShard.load(str(path))
@@ -70,12 +81,12 @@ def _create(path: Path, encoders: Encoders) -> None:
     try:
         _write(_empty_shard(encoders), making)
         _sync(making)
-        with contextlib.suppress(FileNotFoundError):
+        # Another process may have been quicker; then its store is the one to open.
+        with contextlib.suppress(OSError):
             path.rmdir()
         try:
             making.rename(path)
         except OSError:
-            # Another process may have been quicker; then its store is the one to open.
             if not (path / _CONFIG).exists():
                 raise
     finally:
@@ -177,13 +188,9 @@ def _check(path: Path, needed: int) -> None:
         raise full(path, free, needed)
 
 
-def _not_ours(path: Path, entries: set[str]) -> Exception:
-    if entries.issuperset(_PARTS):
-        return StoreCorruptError(
-            f"{path} looks like a store, but its {_CONFIG} is gone. Nothing was changed: move the "
-            "directory aside, keep it, and restore a copy."
-        )
-    return StoreMismatchError(
-        f"{path} holds files that are not a store (such as {min(entries)!r}). Nothing was changed. "
-        "Use another directory or collection, or empty this one."
+def _is_whole(path: Path) -> bool:
+    segments = path.glob("segments/*/")
+    return (path / _CONFIG).exists() and any(
+        all(any(file.stat().st_size for file in segment.glob(name)) for name in _ESSENTIAL)
+        for segment in segments
     )

@@ -5,6 +5,7 @@ forked children. What is stored in one is `edge.py`'s business, how one comes in
 `edge_files.py`'s.
 """
 
+import ctypes
 import logging
 import os
 import shutil
@@ -157,8 +158,6 @@ class Shard:
         ends would damage the parent's store.
         """
         if self._edge is not None:
-            import ctypes
-
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._edge))
 
 

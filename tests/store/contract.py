@@ -6,19 +6,18 @@ AMEM_TEST_QDRANT_URL is set.
 
 import os
 import uuid
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
 
 from amem_integrations.conditions import EVERYTHING
-from amem_integrations.ports import Engine, Point, SparseVector, Vector, run
-from amem_integrations.store.opening import Encoders, Store, open_store
+from amem_integrations.ports import Engine, run
+from amem_integrations.store.opening import Store, open_store
+from tests.store.points import DIMENSION, ENCODERS
 
 SERVER = os.environ.get("AMEM_TEST_QDRANT_URL")
 KINDS = ("edge", "local", "loopback", *(("server",) if SERVER else ()))
-DIMENSION = 4
-ENCODERS = Encoders("test-embedder", DIMENSION, "test-terms")
 
 
 class Driven:
@@ -66,22 +65,3 @@ def store_fixture(request: pytest.FixtureRequest) -> Iterator[Store]:
 def engine_fixture(store: Store, request: pytest.FixtureRequest) -> Driven:
     run(store.sync.delete(EVERYTHING))
     return Driven(store.sync if request.param == "sync" else store.asynchronous, request.param)
-
-
-def id_of(name: str | int) -> str:
-    """Ids in the order of small numbers; anything else somewhere."""
-    if isinstance(name, int):
-        return str(uuid.UUID(int=name))
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, name))
-
-
-def point(
-    name: str | int,
-    dense: Sequence[Vector] = (),
-    terms: dict[int, float] | None = None,
-    **payload: Any,
-) -> Point:
-    """A point in namespace "a" at version 1, unless `payload` says otherwise."""
-    sparse = None if terms is None else SparseVector(tuple(terms), tuple(terms.values()))
-    fields = {"kind": "note", "ns": "a", "version": 1, **payload}
-    return Point(id_of(name), fields, dense, sparse)

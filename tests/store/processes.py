@@ -1,7 +1,10 @@
 """Other Python processes for tests: run to their end, kept alive, or killed."""
 
+import contextlib
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -12,7 +15,7 @@ from amem_integrations.conditions import EVERYTHING
 from amem_integrations.errors import StoreError
 from amem_integrations.ports import run
 from amem_integrations.store.opening import open_store
-from tests.store.contract import ENCODERS, id_of, point
+from tests.store.points import ENCODERS, id_of, point
 
 def open_here(location=sys.argv[1] if len(sys.argv) > 1 else None):
     return open_store(location, collection="amem", encoders=ENCODERS)
@@ -37,18 +40,43 @@ def python(code: str, *arguments: object, timeout: float = 120) -> list[str]:
     return done.stdout.splitlines()
 
 
-def start(code: str, *arguments: object) -> subprocess.Popen[str]:
-    """A process that runs `code`; it can be talked to."""
-    return subprocess.Popen(
+@contextmanager
+def running(code: str, *arguments: object) -> Generator[subprocess.Popen[str]]:
+    """A process that runs `code` and can be talked to; it is dead afterwards."""
+    process = subprocess.Popen(
         [*_COMMAND, PRELUDE + code, *map(str, arguments)],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         text=True,
     )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def kill_after(process: subprocess.Popen[str], seconds: float) -> list[str]:
+    """What the process says until it is killed."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=seconds)
+    process.kill()
+    # Not `communicate`, which passes by what was read ahead for `next_line`.
+    assert process.stdout is not None
+    return process.stdout.read().splitlines()
+
+
+def tell(process: subprocess.Popen[str], line: str) -> None:
+    assert process.stdin is not None
+    process.stdin.write(f"{line}\n")
+    process.stdin.flush()
 
 
 def next_line(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
-    return process.stdout.readline().strip()
+    assert process.stderr is not None
+    line = process.stdout.readline()
+    assert line, process.stderr.read()
+    return line.strip()

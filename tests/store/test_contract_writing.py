@@ -10,7 +10,8 @@ from amem_integrations.conditions import EVERYTHING, HasId, Not, both, match
 from amem_integrations.errors import EmbeddingError, StoreError
 from amem_integrations.ports import Point, SparseVector, run
 from amem_integrations.store.opening import Store
-from tests.store.contract import Driven, engine_fixture, id_of, point, store_fixture
+from tests.store.contract import Driven, engine_fixture, store_fixture
+from tests.store.points import id_of, point
 
 __all__ = ["engine_fixture", "store_fixture"]
 
