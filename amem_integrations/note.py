@@ -191,7 +191,7 @@ class Hit:
 
     score: fused relevance, higher is better, comparable within one search only.
     why: contribution by signal ("dense", "sparse", "link", …), which sum to the score.
-    via: the link that led here, when the note was reached by following one.
+    via: the link that led here or lifted the note; set whenever `why` has "link".
     """
 
     note: Note

@@ -3,7 +3,8 @@
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from amem_integrations import jsonvalue
@@ -14,8 +15,9 @@ from amem_integrations.formation.state import Settings, initial_state
 from amem_integrations.lifecycle import forget as forgetting
 from amem_integrations.lifecycle import revise
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace, decode, encode
-from amem_integrations.note import Note, Revision, Status, make_note
+from amem_integrations.note import Hit, Note, Revision, Status, make_note
 from amem_integrations.ports import IO, Runnable
+from amem_integrations.recall.search import search
 from amem_integrations.store.reading import load, recent, revisions, with_links
 
 _LOG = logging.getLogger(__name__)
@@ -210,6 +212,21 @@ async def _unpark(io: IO) -> None:
         for point in page:
             await io.engine.patch(point.id, {"status": str(Status.RAW), "attempts": 0})
         after = page[-1].id
+
+
+async def recall(
+    io: IO,
+    query: str,
+    namespace: Namespace,
+    k: int,
+    hops: int,
+    filter: Mapping[str, Any] | None,
+    at: datetime | None,
+) -> list[Hit]:
+    """What a search finds, with the links of both directions on each note."""
+    hits = await search(io, query, namespace=namespace, k=k, hops=hops, filter=filter, at=at)
+    notes = await with_links(io, [hit.note for hit in hits])
+    return [replace(hit, note=note) for hit, note in zip(hits, notes, strict=True)]
 
 
 async def read(io: IO, note_id: str, namespace: Namespace) -> Note | None:

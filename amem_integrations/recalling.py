@@ -1,7 +1,6 @@
 """The half of AgenticMemory that only reads, in both forms."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -11,10 +10,9 @@ from amem_integrations.lifecycle.check import Finding, check
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.note import Hit, Link, Note, Revision
 from amem_integrations.operations import Forms, NamespaceLike, NoteLike, address
-from amem_integrations.ports import IO, run
+from amem_integrations.ports import run
 from amem_integrations.recall.pack import pack
-from amem_integrations.recall.search import search
-from amem_integrations.store.reading import namespaces, with_links
+from amem_integrations.store.reading import namespaces
 
 
 class Recalling(Forms):
@@ -36,17 +34,8 @@ class Recalling(Forms):
         places. filter: conditions on tags, keywords, session, speaker, times, metadata.
         at: recall as of that moment. Raises InvalidInputError, StoreError, ModelError.
         """
-        return run(
-            search(
-                self._sync,
-                query,
-                namespace=as_namespace(namespace),
-                k=k,
-                hops=hops,
-                filter=filter,
-                at=at,
-            )
-        )
+        scope = as_namespace(namespace)
+        return run(operations.recall(self._sync, query, scope, k, hops, filter, at))
 
     async def asearch(
         self,
@@ -59,30 +48,8 @@ class Recalling(Forms):
         at: datetime | None = None,
     ) -> list[Hit]:
         """`search`, awaited."""
-        return await search(
-            self._async,
-            query,
-            namespace=as_namespace(namespace),
-            k=k,
-            hops=hops,
-            filter=filter,
-            at=at,
-        )
-
-    async def _search(
-        self,
-        io: IO,
-        query: str,
-        namespace: NamespaceLike,
-        k: int,
-        hops: int,
-        filter: Mapping[str, Any] | None,
-        at: datetime | None,
-    ) -> list[Hit]:
-        labels = as_namespace(namespace)
-        hits = await search(io, query, namespace=labels, k=k, hops=hops, filter=filter, at=at)
-        notes = await with_links(io, [hit.note for hit in hits])
-        return [replace(hit, note=note) for hit, note in zip(hits, notes, strict=True)]
+        scope = as_namespace(namespace)
+        return await operations.recall(self._async, query, scope, k, hops, filter, at)
 
     @staticmethod
     def pack(

@@ -58,7 +58,8 @@ def accepted_links(
             to=proposal.to,
             reason=clean_text(proposal.reason, MAX_REASON_CHARS),
             kind=clean_text(proposal.kind, 40) or "related",
-            weight=min(1.0, max(0.01, proposal.weight)),
+            # Four places: the engine does not keep every digit of a float.
+            weight=round(min(1.0, max(0.01, proposal.weight)), 4),
             created_at=now,
         )
     return tuple(links.values())
