@@ -327,6 +327,8 @@ def test_an_interrupted_demonstration_stops_without_a_trace(installed: str, tmp_
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Whoever starts the tests in the background has them, and so this, ignore SIGINT.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
     while "said once" not in process.stdout.readline():
