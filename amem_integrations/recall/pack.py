@@ -29,18 +29,20 @@ def pack(
     token_budget: int,
     *,
     count_tokens: Callable[[str], int] | None = None,
+    ids: bool = False,
 ) -> str:
     """The notes of `hits` as a block of data for a prompt, of at most `token_budget` tokens.
 
     Notes are whole: one that does not fit is passed over for the next that does, so give
     hits best first. "" when nothing fits. `count_tokens` is the tokenizer of the model that
     will read it; without one, tokens are estimated, rather too many than too few.
+    ids: show each note's id, for a reader that can do something with it.
     """
     count = count_tokens or estimate_tokens
     used = count(_block([]))
     lines: list[str] = []
     for hit in hits:
-        line = _line(hit.note)
+        line = _line(hit.note, ids)
         tokens = count(line + "\n")
         if used + tokens <= token_budget:
             lines.append(line)
@@ -67,8 +69,9 @@ def _block(lines: list[str]) -> str:
     return "\n".join([_HEADER, f"{fence}jsonl", *lines, fence])
 
 
-def _line(note: Note) -> str:
+def _line(note: Note, ids: bool) -> str:
     fields = {
+        "id": note.id if ids else None,
         "time": f"{note.occurred_at or note.created_at:%Y-%m-%dT%H:%MZ}",
         "speaker": note.speaker,
         "content": note.content,

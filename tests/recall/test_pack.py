@@ -202,3 +202,10 @@ def test_a_block_that_must_shrink_beyond_its_first_note_is_empty() -> None:
 def test_a_block_shortened_by_nothing_stays_as_it_is() -> None:
     packed = packed_notes("a ``` fence", "second")
     assert shortened(packed, 0, count_tokens=by_character) == packed
+
+
+def test_a_note_s_id_is_shown_only_where_asked_for() -> None:
+    hits = [hit(note("first")), hit(note("second"))]
+    shown = records(pack(hits, 1000, ids=True))
+    assert [each["id"] for each in shown] == [each.note.id for each in hits]
+    assert all("id" not in each for each in records(pack(hits, 1000)))
