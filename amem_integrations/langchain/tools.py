@@ -1,0 +1,187 @@
+"""Tools by which an agent searches and manages its memory, under the names LangMem gave them.
+
+They run inside a graph and outside of one. What a model got wrong, and a memory that cannot be
+reached, it is told in words; a run that does not say who its user is gets an error.
+"""
+
+import logging
+import math
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, TypeVar
+
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from langgraph.errors import GraphBubbleUp
+from pydantic import BaseModel, Field
+
+from amem_integrations.errors import InvalidInputError, NoteNotFoundError
+from amem_integrations.langchain.identity import Identity, namespace_resolver
+from amem_integrations.lifecycle.forget import forget
+from amem_integrations.memory import AgenticMemory
+from amem_integrations.namespace import Namespace
+from amem_integrations.operations import Formation, Rooms, add, form_again, require
+from amem_integrations.ports import IO
+from amem_integrations.recall.pack import pack
+from amem_integrations.recall.search import search
+
+_LOG = logging.getLogger(__name__)
+T = TypeVar("T")
+
+Action = Literal["create", "update", "delete"]
+
+# Ranks depend a little on how many notes are asked for, so pages are cut from the same list.
+_WINDOW = 50
+
+_NOTHING = "Nothing is remembered about that."
+_LEFT_OUT = "{} more did not fit here; ask with a smaller limit, or with an offset."
+_UNAVAILABLE = "The memory cannot be reached now; go on without it."
+
+_SEARCH = """\
+Search long-term memory for what is known from earlier conversations. Ask with the words that
+what you look for would contain. The result is quoted data, a note a line; "id" is what
+manage_memory takes."""
+_MANAGE = """\
+Create, update or delete a note in long-term memory, for later conversations. Do so when the user
+asks for something to be remembered, changed or forgotten, when you learn of a lasting preference
+or fact, and when a note turns out to be wrong. Content is one self-contained statement, with
+names and dates instead of "he", "there" or "tomorrow"."""
+
+
+class SearchMemory(BaseModel):
+    query: str = Field(description="What to look for.")
+    limit: int = Field(default=10, ge=1, le=100, description="How many notes, at most.")
+    offset: int = Field(default=0, ge=0, le=1000, description="How many to skip.")
+    filter: dict[str, Any] | None = Field(
+        default=None,
+        description='Conditions on fields, such as {"tags": "travel"} or {"speaker": "user"}.',
+    )
+
+
+class ManageMemory(BaseModel):
+    content: str | None = Field(
+        default=None, description="The whole text of the note, to create or update it."
+    )
+    action: Action = Field(default="create", description="What to do.")
+    id: str | None = Field(
+        default=None, description="The note to update or delete; none to create one."
+    )
+
+
+def create_memory_tools(
+    memory: AgenticMemory,
+    *,
+    namespace: Identity,
+    hops: int = 1,
+    token_budget: int = 2000,
+    formation: Formation = "background",
+) -> list[BaseTool]:
+    """[search_memory, manage_memory] for the notes of one namespace.
+
+    namespace: labels; labels with fields such as "{user_id}", which the run's context or
+    config["configurable"] fills; or a function of LangGraph's Runtime. No argument of the
+    tools can change it, and ids of other namespaces are not found.
+    hops, token_budget: of a search's result. formation: when new text is formed, as for
+    `AgenticMemory.add`. Failures are logged without content and counted in `health`.
+    """
+    resolve = namespace_resolver(namespace)
+
+    def find(query: str, limit: int, offset: int, filter: dict[str, Any] | None) -> Any:
+        async def found(rooms: Rooms, io: IO, labels: Namespace) -> str:
+            k = _WINDOW * math.ceil((offset + limit) / _WINDOW)
+            hits = await search(io, query, namespace=labels, k=k, hops=hops, filter=filter)
+            page = hits[offset : offset + limit]
+            packed = pack(page, token_budget, ids=True)
+            left_out = sum(hit.note.id not in packed for hit in page)
+            if not left_out:
+                return packed or _NOTHING
+            return f"{packed}\n{_LEFT_OUT.format(left_out)}".strip()
+
+        return _guarded("search_memory", resolve(), found)
+
+    def manage(content: str | None, action: Action, id: str | None) -> Any:
+        async def managed(rooms: Rooms, io: IO, labels: Namespace) -> str:
+            if action == "create":
+                if id is not None:
+                    raise InvalidInputError("A new memory gets its id by itself; leave id out.")
+                [note] = await add(rooms, io, [_item(content)], labels, formation)
+                return f"Created memory {note.id}"
+            if not id:
+                raise InvalidInputError(f"To {action} a memory, say which: id is missing.")
+            held = await require(io, id, labels)
+            if action == "update":
+                await add(rooms, io, [{**_item(content), "key": held.key}], labels, formation)
+                return f"Updated memory {id}"
+            forgotten = await forget(io, id, labels, rooms.analyst_name)
+            await form_again(rooms, io, forgotten.unformed, labels, formation)
+            return f"Deleted memory {id}"
+
+        return _guarded("manage_memory", resolve(), managed)
+
+    def search_memory(
+        query: str, limit: int = 10, offset: int = 0, filter: dict[str, Any] | None = None
+    ) -> str:
+        return memory.perform(find(query, limit, offset, filter))
+
+    async def asearch_memory(
+        query: str, limit: int = 10, offset: int = 0, filter: dict[str, Any] | None = None
+    ) -> str:
+        return await memory.aperform(find(query, limit, offset, filter))
+
+    def manage_memory(
+        content: str | None = None, action: Action = "create", id: str | None = None
+    ) -> str:
+        return memory.perform(manage(content, action, id))
+
+    async def amanage_memory(
+        content: str | None = None, action: Action = "create", id: str | None = None
+    ) -> str:
+        return await memory.aperform(manage(content, action, id))
+
+    return [
+        _tool(search_memory, asearch_memory, _SEARCH, SearchMemory),
+        _tool(manage_memory, amanage_memory, _MANAGE, ManageMemory),
+    ]
+
+
+def _tool(
+    function: Callable[..., str],
+    coroutine: Callable[..., Awaitable[str]],
+    description: str,
+    arguments: type[BaseModel],
+) -> BaseTool:
+    return StructuredTool.from_function(
+        function,
+        coroutine,
+        name=function.__name__,
+        description=" ".join(description.split()),
+        args_schema=arguments,
+        handle_tool_error=True,
+    )
+
+
+def _item(content: str | None) -> dict[str, Any]:
+    if not content:
+        raise InvalidInputError("There is nothing to remember: content is missing.")
+    return {"content": content}
+
+
+def _guarded(
+    tool: str, labels: Namespace, operation: Callable[[Rooms, IO, Namespace], Awaitable[T]]
+) -> Callable[[Rooms, IO], Any]:
+    """The operation, so that what fails in it is something the model can be told."""
+
+    async def guarded(rooms: Rooms, io: IO) -> T:
+        try:
+            return await operation(rooms, io, labels)
+        except GraphBubbleUp:
+            raise
+        except NoteNotFoundError as error:
+            raise ToolException("There is no memory with this id.") from error
+        except InvalidInputError as error:
+            raise ToolException(str(error)) from error
+        except Exception as error:
+            _LOG.warning("The tool %s failed (%s).", tool, type(error).__name__)
+            _LOG.debug("Why.", exc_info=error)
+            rooms.settings.ledger.count(f"langchain.{tool}.failed")
+            raise ToolException(_UNAVAILABLE) from error
+
+    return guarded

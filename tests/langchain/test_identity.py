@@ -1,0 +1,107 @@
+"""Whose memory it is."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import pytest
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langgraph.graph import START, StateGraph
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.langchain.identity import Identity, namespace_resolver
+
+USERS = ("users", "{user_id}")
+
+
+def resolved(identity: Identity, **configurable: Any) -> tuple[str, ...]:
+    """The namespace within a run that has this in its config."""
+    resolve = namespace_resolver(identity)
+    config: RunnableConfig = {"configurable": configurable}
+    return RunnableLambda(lambda _: resolve()).invoke(None, config)
+
+
+@dataclass
+class Context:
+    user_id: str | None = None
+
+
+class State(TypedDict, total=False):
+    namespace: tuple[str, ...]
+
+
+def resolved_in_a_graph(identity: Identity, context: Any, **configurable: Any) -> tuple[str, ...]:
+    resolve = namespace_resolver(identity)
+    builder = StateGraph(State, context_schema=Context)
+    builder.add_node("node", lambda state: {"namespace": resolve()})
+    builder.add_edge(START, "node")
+    config: RunnableConfig = {"configurable": configurable}
+    return builder.compile().invoke({}, config, context=context)["namespace"]
+
+
+def test_labels_without_fields_need_no_run() -> None:
+    assert namespace_resolver("calvin")() == ("calvin",)
+    assert namespace_resolver(["users", "calvin"])() == ("users", "calvin")
+
+
+def test_a_field_is_taken_from_the_config() -> None:
+    assert resolved(USERS, user_id="calvin") == ("users", "calvin")
+    assert resolved("user-{user_id}-{org}", user_id="c", org="o") == ("user-c-o",)
+
+
+def test_a_field_is_taken_from_the_context_first() -> None:
+    assert resolved_in_a_graph(USERS, Context("calvin"), user_id="eve") == ("users", "calvin")
+    assert resolved_in_a_graph(USERS, Context(), user_id="eve") == ("users", "eve")
+    assert resolved_in_a_graph(USERS, {"user_id": "calvin"}) == ("users", "calvin")
+
+
+def test_numbers_and_uuids_become_text() -> None:
+    assert resolved(USERS, user_id=42) == ("users", "42")
+    assert resolved(USERS, user_id=UUID(int=1)) == ("users", str(UUID(int=1)))
+
+
+def test_what_a_field_holds_is_just_text() -> None:
+    for name in ("calvin@example.org", "{org}", '","', "../eve", "%"):
+        assert resolved(USERS, user_id=name, org="o") == ("users", name)
+
+
+def test_doubled_braces_are_braces() -> None:
+    assert namespace_resolver("{{user_id}}")() == ("{user_id}",)
+
+
+@pytest.mark.parametrize("missing", [{}, {"user_id": None}, {"user_id": ""}])
+def test_a_missing_user_has_no_memory(missing: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match=r"needs 'user_id', and the run has nothing"):
+        resolved(USERS, **missing)
+    with pytest.raises(InvalidInputError, match="needs 'user_id'"):
+        namespace_resolver(USERS)()
+
+
+@pytest.mark.parametrize("value", [True, ["calvin"], {"id": 1}, 1.5, " "])
+def test_what_is_no_name_of_a_user_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        resolved(USERS, user_id=value)
+
+
+@pytest.mark.parametrize(
+    "label", ["{", "}", "{}", "{0}", "{a.b}", "{a[b]}", "{a!r}", "{a:>9}", "{__class__}"]
+)
+def test_a_template_that_is_more_than_names_is_refused(label: str) -> None:
+    with pytest.raises(InvalidInputError, match="namespace label"):
+        namespace_resolver(("users", label))
+
+
+def test_a_function_reads_the_runtime() -> None:
+    def of(runtime: Runtime[Context]) -> tuple[str, str]:
+        return "users", str(runtime.context.user_id)
+
+    assert resolved_in_a_graph(of, Context("calvin")) == ("users", "calvin")
+
+
+def test_a_function_that_finds_no_user_gives_no_memory() -> None:
+    with pytest.raises(InvalidInputError, match="namespace function failed with AttributeError"):
+        namespace_resolver(lambda runtime: ("users", runtime.context.user_id))()
+    with pytest.raises(InvalidInputError, match="labels are strings"):
+        namespace_resolver(lambda _: ("users", None))()  # type: ignore[arg-type,return-value]
