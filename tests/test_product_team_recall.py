@@ -1,0 +1,64 @@
+"""What a memory without a model finds again in the demo's conversation."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from amem_integrations import AgenticMemory, Status
+from amem_integrations.cli.conversation import messages
+from tests.test_product_team import HAN, QUESTIONS
+
+ANY = [question for question in QUESTIONS if "embedder" not in question]
+PLACES = 5
+
+
+@pytest.fixture(scope="module", params=[None, "multilingual"])
+def memory(request: pytest.FixtureRequest) -> Iterator[AgenticMemory]:
+    with AgenticMemory(embedder=request.param) as memory:
+        memory.add_many(messages())
+        yield memory
+
+
+def name(question: dict[str, Any]) -> str:
+    return str(question["question"])
+
+
+def keys(memory: AgenticMemory, question: dict[str, Any]) -> list[str]:
+    return [hit.note.key for hit in memory.search(question["question"], k=PLACES)]
+
+
+@pytest.mark.parametrize("question", ANY, ids=name)
+def test_every_expected_note_is_in_the_top_five(
+    memory: AgenticMemory, question: dict[str, Any]
+) -> None:
+    assert set(question["expected"]) <= set(keys(memory, question))
+
+
+@pytest.mark.parametrize(
+    "memory", ["multilingual"], indirect=True, ids=["multilingual"], scope="module"
+)
+@pytest.mark.parametrize("question", QUESTIONS, ids=name)
+def test_with_the_multilingual_embedder_every_question_is_answered(
+    memory: AgenticMemory, question: dict[str, Any]
+) -> None:
+    assert set(question["expected"]) <= set(keys(memory, question))
+
+
+@pytest.mark.parametrize("memory", [None], indirect=True, ids=["default"], scope="module")
+def test_by_default_words_find_the_chinese_that_meaning_cannot(memory: AgenticMemory) -> None:
+    for question in (q for q in ANY if q["language"] == "zh"):
+        hits = memory.search(question["question"], k=100, hops=0)
+        by_meaning = sorted(hits, key=lambda hit: -hit.why.get("dense", 0.0))[:PLACES]
+        expected = set(question["expected"])
+        assert not expected <= {hit.note.key for hit in by_meaning}
+        assert expected <= {hit.note.key for hit in hits[:PLACES]}
+
+
+def test_every_note_was_formed_and_nothing_is_wrong(memory: AgenticMemory) -> None:
+    assert memory.health()[Status.FORMED] == memory.count() == len(messages())
+    assert memory.check() == []
+    linked = [note for note in memory.recent(limit=100) if note.links]
+    assert len(linked) > len(messages()) / 2
+    chinese = [note for note in linked if HAN.search(note.content)]
+    assert any(HAN.search("".join(note.keywords)) for note in chinese)
