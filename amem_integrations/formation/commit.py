@@ -90,6 +90,8 @@ async def _commit_one(
     version: int,
     refs: Sequence[CandidateRef],
 ) -> Outcome:
+    if note_id not in state.get("understanding", {}):
+        return outcome("gone", "forgotten before it was judged")
     judgement = judgement_from(state, note_id)
     offered = [ref["id"] for ref in refs]
     stamps: set[datetime] = set()

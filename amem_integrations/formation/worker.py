@@ -8,7 +8,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from amem_integrations.errors import AMemError, StoreClosedError
+from amem_integrations.errors import StoreClosedError
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_PAUSE = 60.0
@@ -76,10 +76,12 @@ class Worker:
             except StoreClosedError:
                 self._end()
                 return
-            except AMemError as error:
+            except Exception as error:
+                # Whatever it is, a thread that ended would leave flush() waiting for ever.
                 pause = min(_LONGEST_PAUSE, pause * 2 or 1.0)
                 more = True
                 _LOG.warning("Background formation waits %.0f s (%s).", pause, type(error).__name__)
+                _LOG.debug("Why.", exc_info=error)
             with self._changed:
                 # Woken meanwhile, there may be something that the last look did not see.
                 self._work = more or self._wakes != wakes

@@ -7,6 +7,7 @@ import pytest
 
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.errors import AnalysisError
+from amem_integrations.formation.state import initial_state
 from tests.support import again, chat_model, judgement, links_everything, open_memory
 
 
@@ -47,6 +48,20 @@ def test_a_neighbour_changed_meanwhile_is_not_overwritten(
     assert [r.kind for r in memory.history(old)] == ["formed", "evolved", "evolved"]
     assert memory.health()["evolution.merged"] == 1
     assert memory.check() == []
+
+
+@pytest.mark.parametrize("mode", ["fused", "staged"])
+@pytest.mark.parametrize("after", ["accept", "candidates"])
+def test_a_note_forgotten_before_it_is_judged_ends_its_formation(mode: Any, after: str) -> None:
+    with open_memory(model=chat_model(), mode=mode) as memory:
+        memory.add("The redis cache")
+        raw = memory.add("The violin lesson", formation="off")
+        for step in memory.graph().stream(initial_state([raw])):
+            if after in step:
+                memory.forget(raw)
+        assert step["commit"]["outcomes"][raw.id]["status"] == "gone"
+        assert memory.get(raw) is None
+        assert memory.check() == []
 
 
 def test_a_note_forgotten_while_it_is_formed_does_not_come_back(
