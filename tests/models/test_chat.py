@@ -236,6 +236,22 @@ def test_a_way_that_has_worked_is_kept_through_a_bad_answer(ask: Ask) -> None:
     assert model.method == "json_schema"
 
 
+def test_a_way_that_has_worked_is_not_given_up_for_one_rejected_request(ask: Ask) -> None:
+    with Provider(said(TEXT), failed(400)).listening() as provider:
+        model = LangChainChatModel(provider.model())
+        ask(model, request())
+        with pytest.raises(AnalysisError, match="rejects the request"):
+            ask(model, request())
+    assert len(provider.requests) == 2
+
+
+def test_a_cut_off_answer_says_nothing_against_the_way_of_asking(ask: Ask) -> None:
+    message = AIMessage(TEXT[:40], response_metadata={"finish_reason": "length"})
+    model = scripted(message)
+    ask(model, request())
+    assert model.method == "json_schema"
+
+
 def test_a_request_that_every_way_is_rejected_for_fails_as_a_bad_request(ask: Ask) -> None:
     with Provider(failed(400)).listening() as provider:
         model = LangChainChatModel(provider.model())

@@ -89,7 +89,7 @@ def test_each_question_has_its_rules_and_the_fused_one_has_them_all() -> None:
 
 def test_the_answer_is_asked_for_in_the_language_of_the_note() -> None:
     for messages in conversations(subject()).values():
-        assert "in the language of its text" in messages[1].content
+        assert "in the language of the new note's text" in messages[0].content
 
 
 def test_instructions_join_every_question() -> None:

@@ -9,7 +9,7 @@ RULES = """\
 In "keywords" list the 3 to 5 most specific terms of the new note's own text, the most salient \
 first, without speakers' names and times.
 In "tags" list 2 to 4 broad categories under which one would look for it.
-In "context" say in one sentence what the matter is and what is intended or likely to follow."""
+In "context" say in one sentence what it is about and what is intended by it or may come of it."""
 
 PROPERTIES: dict[str, Any] = {
     "keywords": schemas.texts(5),
