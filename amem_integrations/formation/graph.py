@@ -21,6 +21,7 @@ from amem_integrations.formation.construct import construct
 from amem_integrations.formation.evolve import evolve
 from amem_integrations.formation.fuse import fuse
 from amem_integrations.formation.link import link
+from amem_integrations.formation.review import REJECTED, hold, release
 from amem_integrations.formation.state import FormationState, Settings, open_ids, outcome
 from amem_integrations.ports import IO, run
 
@@ -57,18 +58,18 @@ def build(
     """The compiled graph of `settings.mode`; input and output are a FormationState.
 
     review: stop at an `interrupt` before the commit. Resume with True to commit, with False
-        to leave the notes raw, or with a mapping of note id to True or False.
+        to leave the notes unformed, or with a mapping of note id to True or False. Until then,
+        and when turned down, they are parked: nothing else forms them unless asked to.
     """
     builder = StateGraph(FormationState)
-    steps = list(STEPS[settings.mode].items())
-    for name, operation in steps:
-        builder.add_node(name, _node(name, operation, settings, sync_io, async_io))
-    order = [name for name, _ in steps]
+    steps = {**STEPS[settings.mode], "commit": commit}
+    order = list(steps)
     if review:
+        steps |= {"hold": hold, "release": release}
+        order = ["accept", "hold", *order[1:-1], "review", "release", "commit"]
         builder.add_node("review", _review)
-        order.append("review")
-    builder.add_node("commit", _node("commit", commit, settings, sync_io, async_io))
-    order.append("commit")
+    for name, operation in steps.items():
+        builder.add_node(name, _node(name, operation, settings, sync_io, async_io))
     for source, target in zip([START, *order], [*order, END], strict=True):
         builder.add_edge(source, target)
     return builder.compile(checkpointer=checkpointer, name=f"formation-{settings.mode}")
@@ -109,7 +110,5 @@ def _review(state: FormationState) -> dict[str, Any]:
         if isinstance(answer, dict)
         else dict.fromkeys(waiting, bool(answer))
     )
-    rejected = {
-        id: outcome("rejected", "turned down in review") for id in waiting if not approved.get(id)
-    }
+    rejected = {id: outcome("rejected", REJECTED) for id in waiting if not approved.get(id)}
     return {"outcomes": {**state.get("outcomes", {}), **rejected}}

@@ -105,13 +105,41 @@ def test_review_interrupts_before_the_commit(mode: Any, answer: bool) -> None:
         paused = graph.invoke(initial_state([raw]), CONFIG)
         shown = paused["__interrupt__"][0].value  # type: ignore[typeddict-item]
         assert shown[raw.id]["understanding"]["keywords"]
-        assert again(memory, raw).status is Status.RAW
+        assert again(memory, raw).status is Status.PARKED
         calls = len(model.calls)
         done = graph.invoke(Command(resume=answer), CONFIG)
         assert len(model.calls) == calls
         outcome = "formed" if answer else "rejected"
         assert done["outcomes"][raw.id]["status"] == outcome
-        assert again(memory, raw).status is (Status.FORMED if answer else Status.RAW)
+        assert again(memory, raw).status is (Status.FORMED if answer else Status.PARKED)
+
+
+def test_a_note_in_review_is_formed_by_nobody_else() -> None:
+    with open_memory(model=chat_model()) as memory:
+        raw = memory.add("The redis eviction policy", formation="off")
+        graph = memory.graph(review=True, checkpointer=InMemorySaver())
+        graph.invoke(initial_state([raw]), CONFIG)
+        assert memory.resume() == 0
+        assert memory.search("eviction")[0].note.id == raw.id
+        graph.invoke(Command(resume=False), CONFIG)
+        assert memory.resume() == 0
+        turned_down = again(memory, raw)
+        assert turned_down.last_error == "turned down in review"
+        assert turned_down.version == raw.version
+        assert memory.resume(retry_parked=True) == 1
+        assert again(memory, raw).status is Status.FORMED
+
+
+def test_a_judgement_that_fails_in_review_is_tried_again_later() -> None:
+    failing = chat_model(lambda text, _: judgement(text, keywords=7, tags=7, context=7))
+    with open_memory(model=failing) as memory:
+        raw = memory.add("The redis eviction policy", formation="off")
+        graph = memory.graph(review=True, checkpointer=InMemorySaver())
+        done = graph.invoke(initial_state([raw]), CONFIG)
+        assert done["outcomes"][raw.id]["status"] == "failed"
+        failed = again(memory, raw)
+        assert failed.status is Status.RAW
+        assert failed.attempts == 1
 
 
 async def test_review_asynchronously() -> None:
