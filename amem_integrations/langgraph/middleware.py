@@ -1,0 +1,226 @@
+"""AMemMiddleware: long-term memory for an agent of `langchain.agents.create_agent`.
+
+Before the model is asked it is told what the notes say, once a turn and outside of the state;
+after the agent the turn is remembered. A memory that fails never fails the reply.
+"""
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Literal, TypeAlias
+
+from langchain_core.messages import AnyMessage, SystemMessage
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import Runtime
+
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.langchain.identity import Identity, namespace_resolver, thread_id
+from amem_integrations.langchain.tools import create_memory_tools
+from amem_integrations.langgraph.graph import create_memory_graph
+from amem_integrations.langgraph.turns import items, keys, last_turn, question
+from amem_integrations.memory import AgenticMemory
+from amem_integrations.namespace import Namespace
+from amem_integrations.operations import Formation, Rooms, add, check_choice
+from amem_integrations.ports import IO
+from amem_integrations.recall.pack import pack
+from amem_integrations.recall.search import search
+
+try:
+    from langchain.agents.middleware import (
+        AgentMiddleware,
+        AgentState,
+        ModelRequest,
+        ModelResponse,
+    )
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "AMemMiddleware is for langchain's agents, and langchain is not installed: "
+        'pip install "amem-integrations[langchain]"',
+        name=error.name,
+    ) from error
+
+_LOG = logging.getLogger(__name__)
+
+Write: TypeAlias = Literal["background", "after_agent", "off"]
+WRITES = ("background", "after_agent", "off")
+_FORMATION: dict[str, Formation] = {"background": "background", "after_agent": "inline"}
+_MOST_TURNS = 1024
+
+Turn: TypeAlias = tuple[Namespace, str | None, str, str]
+
+
+class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+    """Tells an agent's model what the memory knows, and remembers what was said.
+
+    namespace: whose memory, as for `create_memory_tools`. A run that does not say who its user
+        is raises InvalidInputError before any model is asked.
+    k, hops, token_budget: what is recalled for the last user message. It goes into the system
+        message as fenced data, and is nowhere else: not in messages, checkpoints or the output.
+        What the messages show anyway is not recalled.
+    write: remember what the user said and the answer: "background" stores them before the reply
+        is returned and forms them afterwards; "after_agent" forms them before; "off" does not.
+    tools: give the agent search_memory and manage_memory.
+    review: with write="after_agent", stop at an `interrupt` before a turn's notes are committed,
+        as `create_memory_graph` does; the agent needs a checkpointer.
+    What fails is logged without content and counted in `AgenticMemory.health`.
+    """
+
+    def __init__(
+        self,
+        memory: AgenticMemory,
+        *,
+        namespace: Identity,
+        k: int = 5,
+        hops: int = 1,
+        token_budget: int = 1500,
+        write: Write = "background",
+        tools: bool = True,
+        review: bool = False,
+    ) -> None:
+        super().__init__()
+        check_choice("write", write, WRITES)
+        if review and write != "after_agent":
+            raise InvalidInputError(
+                f'review=True needs write="after_agent", where the agent waits; got {write!r}.'
+            )
+        self.tools = create_memory_tools(memory, namespace=namespace) if tools else []
+        self._memory = memory
+        self._resolve = namespace_resolver(namespace)
+        self._k = k
+        self._hops = hops
+        self._token_budget = token_budget
+        self._write = write
+        self._reviewing: Any = (
+            create_memory_graph(memory, namespace=namespace, review=True) if review else None
+        )
+        self._recalled: OrderedDict[Turn, str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ModelResponse[Any]:
+        """Ask the model with what the memory knows."""
+        return handler(_told(request, self._memory.perform(self._recall(request))))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """`wrap_model_call`, awaited."""
+        return await handler(_told(request, await self._memory.aperform(self._recall(request))))
+
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
+        """Remember the turn."""
+        self._end_turn(state)
+        if self._write == "off":
+            return
+        if self._reviewing is not None:
+            # With no config of its own it takes part in the agent's checkpoints.
+            self._reviewing.invoke({"messages": state["messages"]})
+        else:
+            self._memory.perform(self._remember(state))
+
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
+        """`after_agent`, awaited."""
+        self._end_turn(state)
+        if self._write == "off":
+            return
+        if self._reviewing is not None:
+            await self._reviewing.ainvoke({"messages": state["messages"]})
+        else:
+            await self._memory.aperform(self._remember(state))
+
+    def _recall(
+        self, request: ModelRequest[Any]
+    ) -> Callable[[Rooms, IO], Coroutine[Any, Any, str]]:
+        labels, thread = self._resolve(), thread_id()
+        turn = _turn(request.messages, labels, thread)
+        shown = keys(request.messages, thread)
+
+        async def recalled(rooms: Rooms, io: IO) -> str:
+            if turn is None:
+                return ""
+            with self._lock:
+                known = self._recalled.get(turn)
+            if known is None:
+                *_, query = turn
+                known = await self._searched(rooms, io, labels, query, shown)
+                with self._lock:
+                    self._recalled[turn] = known
+                    while len(self._recalled) > _MOST_TURNS:
+                        self._recalled.popitem(last=False)
+            return known
+
+        return recalled
+
+    async def _searched(
+        self, rooms: Rooms, io: IO, labels: Namespace, query: str, shown: list[str]
+    ) -> str:
+        try:
+            hits = await search(
+                io,
+                query,
+                namespace=labels,
+                k=self._k,
+                hops=self._hops,
+                filter={"key": {"$nin": shown}} if shown else None,
+            )
+            return pack(hits, self._token_budget)
+        except Exception as error:
+            _failed(rooms, "recall", error)
+            return ""
+
+    def _end_turn(self, state: AgentState[Any]) -> None:
+        turn = _turn(state["messages"], self._resolve(), thread_id())
+        with self._lock:
+            if turn is not None:
+                self._recalled.pop(turn, None)
+
+    def _remember(self, state: AgentState[Any]) -> Callable[[Rooms, IO], Coroutine[Any, Any, None]]:
+        labels, thread = self._resolve(), thread_id()
+        said, unusable = items(last_turn(state["messages"]), thread)
+        formation = _FORMATION[self._write]
+
+        async def remembered(rooms: Rooms, io: IO) -> None:
+            rooms.settings.ledger.count("langgraph.remember.unusable", unusable)
+            try:
+                await add(rooms, io, said, labels, formation)
+            except GraphBubbleUp:
+                raise
+            except Exception as error:
+                _failed(rooms, "remember", error)
+
+        return remembered
+
+
+def _turn(messages: Sequence[AnyMessage], labels: Namespace, thread: str | None) -> Turn | None:
+    """The turn at hand, with the question of it; None when there is nothing to ask."""
+    asked = question(messages)
+    if asked is None or not asked.text.strip():
+        return None
+    return labels, thread, asked.id or "", str(asked.text)
+
+
+def _told(request: ModelRequest[Any], recalled: str) -> ModelRequest[Any]:
+    """The request, with the recalled notes at the end of its system message."""
+    if not recalled:
+        return request
+    told = request.system_message
+    if told is None:
+        message = SystemMessage(recalled)
+    elif isinstance(told.content, str):
+        message = told.model_copy(update={"content": f"{told.content}\n\n{recalled}"})
+    else:
+        block = {"type": "text", "text": recalled}
+        message = told.model_copy(update={"content": [*told.content, block]})
+    return request.override(system_message=message)
+
+
+def _failed(rooms: Rooms, what: str, error: Exception) -> None:
+    _LOG.warning("The memory could not %s (%s).", what, type(error).__name__)
+    _LOG.debug("Why.", exc_info=error)
+    rooms.settings.ledger.count(f"langgraph.{what}.failed")

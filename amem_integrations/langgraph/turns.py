@@ -1,0 +1,85 @@
+"""What of a conversation's messages is remembered, and what is asked of the memory.
+
+Pure: the middleware and the graph both read messages by this, so that the same message is the
+same note whichever of them hands it over.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any, TypeGuard
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.note import check_content
+
+
+def question(messages: Sequence[AnyMessage]) -> HumanMessage | None:
+    """The last thing that the user said."""
+    return next((each for each in reversed(messages) if _is_user(each)), None)
+
+
+def last_turn(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """What the user said last, and the answer to it if there is one.
+
+    Tool traffic and what is said on the way to the answer are no part of it.
+    """
+    last = max((at for at, each in enumerate(messages) if _is_user(each)), default=None)
+    if last is None:
+        return []
+    first = last
+    while first and _is_user(messages[first - 1]):
+        first -= 1
+    answers = [each for each in messages[last + 1 :] if _is_answer(each)]
+    return [*messages[first : last + 1], *answers[-1:]]
+
+
+def _is_user(message: AnyMessage) -> TypeGuard[HumanMessage]:
+    # A summary of the conversation stands in it as if the user had said it.
+    return (
+        isinstance(message, HumanMessage)
+        and message.additional_kwargs.get("lc_source") != "summarization"
+    )
+
+
+def _is_answer(message: AnyMessage) -> bool:
+    return isinstance(message, AIMessage) and not message.tool_calls and bool(message.text.strip())
+
+
+def key_of(message: AnyMessage, thread: str | None) -> str | None:
+    """The key of a message's note: ids are unique within their thread only."""
+    if message.id is None:
+        return None
+    return f"message:{json.dumps([thread, message.id], ensure_ascii=False)}"
+
+
+def keys(messages: Sequence[AnyMessage], thread: str | None) -> list[str]:
+    """The keys of the notes that these messages may be."""
+    said = (each for each in messages if _is_user(each) or _is_answer(each))
+    return [key for each in said if (key := key_of(each, thread))]
+
+
+def items(messages: Sequence[AnyMessage], thread: str | None) -> tuple[list[dict[str, Any]], int]:
+    """The messages as `AgenticMemory.add_many` takes them, and how many cannot be kept.
+
+    Messages without text, such as a picture alone, are nothing that was said.
+    """
+    kept: list[dict[str, Any]] = []
+    unusable = 0
+    for message in messages:
+        if not message.text.strip():
+            continue
+        try:
+            check_content(str(message.text))
+        except InvalidInputError:
+            unusable += 1
+            continue
+        kept.append(
+            {
+                "content": str(message.text),
+                "key": key_of(message, thread),
+                "speaker": message.name or ("user" if _is_user(message) else "assistant"),
+                "session": thread,
+            }
+        )
+    return kept, unusable

@@ -1,0 +1,202 @@
+"""The formation graph as a node of another graph."""
+
+import logging
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command
+from typing_extensions import TypedDict
+
+from amem_integrations import AgenticMemory, Status
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.langgraph import create_memory_graph
+from amem_integrations.testing import ScriptedChatModel
+from tests.langgraph.agents import ASKED, TOLD, USERS, answers, config, said
+from tests.support import EMBEDDER, chat_model, open_memory
+
+CALVIN = ("users", "calvin")
+
+
+@pytest.fixture
+def judge() -> ScriptedChatModel:
+    return chat_model()
+
+
+@pytest.fixture
+def memory(judge: ScriptedChatModel) -> Iterator[AgenticMemory]:
+    with open_memory(model=judge, formation="off") as memory:
+        yield memory
+
+
+class Chat(MessagesState, total=False):
+    notes: str
+    namespace: str
+
+
+def chat(memory: AgenticMemory, model: Any, **settings: Any) -> Any:
+    """A model, and the memory after it, with state of its own that has the same names."""
+
+    def answer(state: Chat) -> dict[str, Any]:
+        return {"messages": [model.invoke(state["messages"])], "notes": "mine", "namespace": "mine"}
+
+    builder = StateGraph(Chat)
+    builder.add_node("answer", answer)
+    builder.add_node("memory", create_memory_graph(memory, namespace=USERS, **settings))
+    builder.add_edge(START, "answer")
+    builder.add_edge("answer", "memory")
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+def test_the_last_turn_is_remembered_and_formed(
+    memory: AgenticMemory, judge: ScriptedChatModel
+) -> None:
+    graph = chat(memory, answers("A fine name."))
+    done = graph.invoke(said(TOLD), config("calvin", "monday"))
+    answer, told = memory.recent(namespace=CALVIN)
+    assert (told.content, told.speaker, told.session) == (TOLD, "user", "monday")
+    assert (answer.content, answer.speaker) == ("A fine name.", "assistant")
+    assert told.status is answer.status is Status.FORMED
+    assert answer.links
+    assert len(judge.calls) == 2
+    assert done["notes"] == done["namespace"] == "mine"
+    assert [message.text for message in done["messages"]] == [TOLD, "A fine name."]
+
+
+async def test_earlier_turns_of_the_thread_are_left_alone(judge: ScriptedChatModel) -> None:
+    async with await AgenticMemory.aopen(embedder=EMBEDDER, model=judge, formation="off") as memory:
+        graph = chat(memory, answers("A fine name.", "Susie."))
+        await graph.ainvoke(said(TOLD), config("calvin", "monday"))
+        await memory.aforget_namespace(CALVIN)
+        await graph.ainvoke(said(ASKED), config("calvin", "monday"))
+        notes = await memory.arecent(namespace=CALVIN)
+        assert {note.content for note in notes} == {ASKED, "Susie."}
+        assert len(judge.calls) == 4
+
+
+def test_the_same_messages_again_are_the_same_notes(
+    memory: AgenticMemory, judge: ScriptedChatModel
+) -> None:
+    graph = create_memory_graph(memory, namespace="calvin")
+    turn = {"messages": [HumanMessage(TOLD, id="1"), AIMessage("Fine.", id="2")]}
+    for _ in range(2):
+        graph.invoke(turn)
+    assert memory.count("calvin") == 2
+    assert len(judge.calls) == 2
+
+
+def test_its_messages_may_have_another_name(memory: AgenticMemory) -> None:
+    class Talk(TypedDict):
+        talk: Annotated[list[AnyMessage], add_messages]
+
+    builder = StateGraph(Talk)
+    graph = create_memory_graph(memory, namespace="calvin", messages_key="talk")
+    builder.add_node("memory", graph)
+    builder.add_edge(START, "memory")
+    builder.compile().invoke({"talk": [HumanMessage(TOLD)]})
+    assert [note.content for note in memory.recent(namespace="calvin")] == [TOLD]
+
+
+def test_its_steps_can_be_drawn_and_streamed(memory: AgenticMemory) -> None:
+    graph = chat(memory, answers("Fine."))
+    drawn = set(graph.get_graph(xray=True).nodes)
+    assert {"memory:accept_messages", "memory:formation:judge", "memory:formation:commit"} < drawn
+    streamed = graph.stream(
+        said(TOLD), config("calvin", "monday"), stream_mode="updates", subgraphs=True
+    )
+    steps = [step for _, update in streamed for step in update]
+    inner = ["accept_messages", "accept", "candidates", "judge", "commit", "formation"]
+    assert steps == ["answer", *inner, "memory"]
+
+
+def test_its_own_model_calls_are_not_in_the_stream_of_tokens(memory: AgenticMemory) -> None:
+    graph = chat(memory, answers("By LRU."))
+    streamed = graph.stream(
+        said(TOLD), config("calvin", "monday"), stream_mode="messages", subgraphs=True
+    )
+    tokens = [message.text for _, (message, _) in streamed if message.type == "AIMessageChunk"]
+    assert "".join(tokens) in ("By LRU.", "")
+    assert "keywords" not in "".join(tokens)
+
+
+def test_a_chat_without_a_user_s_word_is_nothing_to_remember(memory: AgenticMemory) -> None:
+    create_memory_graph(memory, namespace="calvin").invoke({"messages": [AIMessage("Hello.")]})
+    assert memory.count() == 0
+
+
+def test_a_missing_user_fails(memory: AgenticMemory) -> None:
+    thread: Any = {"configurable": {"thread_id": "monday"}}
+    with pytest.raises(InvalidInputError, match="user_id"):
+        chat(memory, answers("Fine.")).invoke(said(TOLD), thread)
+    assert memory.count() == 0
+
+
+@pytest.mark.parametrize("mode", ["fused", "staged"])
+def test_a_run_that_was_killed_goes_on_where_it_was(mode: Any) -> None:
+    """Killed before the commit: no second note, no second call for what was judged."""
+    judge = chat_model()
+    with open_memory(model=judge, formation="off", mode=mode) as memory:
+        graph = chat(memory, answers("Fine."))
+        thread = config("calvin", "monday")
+        commit = type(memory._sync.engine).commit
+
+        async def killed(*_: Any, **__: Any) -> Any:
+            raise KeyboardInterrupt
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(memory._sync.engine), "commit", killed)
+            with pytest.raises(KeyboardInterrupt):
+                graph.invoke(said(TOLD), thread, durability="sync")
+        assert type(memory._sync.engine).commit is commit
+        asked = len(judge.calls)
+        assert asked >= 2
+        assert {note.status for note in memory.recent(namespace=CALVIN)} == {Status.RAW}
+        graph.invoke(None, thread, durability="sync")
+        assert len(judge.calls) == asked
+        assert {note.status for note in memory.recent(namespace=CALVIN)} == {Status.FORMED}
+        assert memory.count(CALVIN) == 2
+
+
+def test_a_review_stops_before_the_commit_and_goes_on_with_the_answer(
+    memory: AgenticMemory, judge: ScriptedChatModel
+) -> None:
+    graph = chat(memory, answers("Fine."), review=True)
+    thread = config("calvin", "monday")
+    stopped = graph.invoke(said(TOLD), thread)
+    proposed = stopped["__interrupt__"][0].value
+    told, answer = (note.id for note in memory.recent(namespace=CALVIN)[::-1])
+    assert set(proposed) == {told, answer}
+    assert proposed[told]["understanding"]["keywords"]
+    graph.invoke(Command(resume={told: True, answer: False}), thread)
+    statuses = {note.id: note.status for note in memory.recent(namespace=CALVIN)}
+    assert statuses == {told: Status.FORMED, answer: Status.PARKED}
+    assert len(judge.calls) == 2
+
+
+async def test_a_memory_that_is_down_does_not_fail_the_run(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    memory = await AgenticMemory.aopen(embedder=EMBEDDER, formation="off")
+    graph = chat(memory, answers("Fine."))
+    await memory.aclose()
+    with caplog.at_level(logging.INFO):
+        done = await graph.ainvoke(said(TOLD), config("calvin", "monday"))
+    assert done["messages"][-1].text == "Fine."
+    assert "boat" not in caplog.text
+    assert memory._rooms.settings.ledger.events()["langgraph.remember.failed"] == 1
+
+
+def test_a_memory_that_goes_down_on_the_way_does_not_fail_the_run() -> None:
+    def leaving(text: str, candidates: Any) -> Any:
+        memory.close()
+        raise TimeoutError("down")
+
+    memory = open_memory(model=chat_model(leaving), formation="off")
+    graph = chat(memory, answers("Fine."))
+    done = graph.invoke(said(TOLD), config("calvin", "monday"))
+    assert done["messages"][-1].text == "Fine."
+    assert memory._rooms.settings.ledger.events()["langgraph.formation.failed"] == 1
