@@ -1,0 +1,110 @@
+"""A hand-built graph with AMemStore and the memory tools, through several threads."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.messages import AIMessage, ToolCall
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import InjectedStore, ToolNode, tools_condition
+from langgraph.store.base import BaseStore
+
+from amem_integrations import AgenticMemory
+from amem_integrations.langgraph import AMemStore, create_memory_tools
+from amem_integrations.testing import ScriptedChatModel
+from tests.langgraph.agents import ASKED, TOLD, USERS, config, said
+from tests.support import EMBEDDER
+
+CALVIN = ("users", "calvin")
+
+
+@pytest.fixture
+async def memory() -> AsyncIterator[AgenticMemory]:
+    async with await AgenticMemory.aopen(embedder=EMBEDDER, formation="off") as memory:
+        yield memory
+
+
+def call(tool: str, **args: Any) -> AIMessage:
+    return AIMessage("", tool_calls=[ToolCall(name=tool, args=args, id="1", type="tool_call")])
+
+
+def script() -> ScriptedChatModel:
+    """Remembers what it is told, searches when it is asked, and repeats what it finds."""
+
+    def reply(messages: list[Any]) -> Any:
+        last = messages[-1]
+        if last.type == "tool":
+            return f"Memory: {last.text}"
+        if last.text == TOLD:
+            return call("manage_memory", content=TOLD)
+        return call("search_memory", query=last.text)
+
+    return ScriptedChatModel(reply)
+
+
+def agent(memory: AgenticMemory, model: ScriptedChatModel, more_tools: Any = ()) -> Any:
+    tools = [*create_memory_tools(memory, namespace=USERS, formation="off"), *more_tools]
+    bound = model.bind_tools(tools)
+
+    async def answer(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await bound.ainvoke(state["messages"])]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("answer", answer)
+    builder.add_node("tools", ToolNode(tools))
+    builder.add_edge(START, "answer")
+    builder.add_conditional_edges("answer", tools_condition)
+    builder.add_edge("tools", "answer")
+    return builder.compile(checkpointer=InMemorySaver(), store=AMemStore(memory, formation="off"))
+
+
+async def test_tools_carry_over_to_another_thread_and_to_nobody_else(
+    memory: AgenticMemory,
+) -> None:
+    graph = agent(memory, script())
+    await graph.ainvoke(said(TOLD), config("calvin", "monday"))
+    second = await graph.ainvoke(said(ASKED), config("calvin", "tuesday"))
+    other = await graph.ainvoke(said(ASKED), config("eve", "wednesday"))
+    assert "Susie" in second["messages"][-1].text
+    assert other["messages"][-1].text == "Memory: Nothing is remembered about that."
+
+
+async def test_a_stream_tells_of_what_was_found(memory: AgenticMemory) -> None:
+    graph = agent(memory, script())
+    await memory.aadd(TOLD, namespace=CALVIN)
+    parts = [
+        part
+        async for part in graph.astream(
+            said(ASKED), config("calvin", "tuesday"), stream_mode="updates"
+        )
+    ]
+    assert [step for part in parts for step in part] == ["answer", "tools", "answer"]
+    assert "Susie" in parts[-1]["answer"]["messages"][-1].text
+
+
+async def test_the_store_and_the_tools_share_their_notes(memory: AgenticMemory) -> None:
+    def save(
+        text: str, config: RunnableConfig, store: Annotated[BaseStore, InjectedStore()]
+    ) -> str:
+        """Save a fact."""
+        user = config["configurable"]["user_id"]  # type: ignore[typeddict-item]
+        store.put(("users", user), "boat", {"fact": text})
+        return "saved"
+
+    def reply(messages: list[Any]) -> Any:
+        if messages[-1].type == "tool":
+            return f"Memory: {messages[-1].text}"
+        if messages[-1].text == TOLD:
+            return call("save", text=TOLD)
+        return call("search_memory", query=messages[-1].text)
+
+    graph = agent(memory, ScriptedChatModel(reply), [save])
+    await graph.ainvoke(said(TOLD), config("calvin", "monday"))
+    second = await graph.ainvoke(said(ASKED), config("calvin", "tuesday"))
+    other = await graph.ainvoke(said(ASKED), config("eve", "wednesday"))
+    assert "Susie" in second["messages"][-1].text
+    assert "Susie" not in str(other)
+    [item] = await graph.store.asearch(CALVIN)
+    assert item.value == {"fact": TOLD}
