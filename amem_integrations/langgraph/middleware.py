@@ -84,7 +84,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             raise InvalidInputError(
                 f'review=True needs write="after_agent", where the agent waits; got {write!r}.'
             )
-        self.tools = create_memory_tools(memory, namespace=namespace) if tools else []
+        self.tools = create_memory_tools(memory, namespace=namespace, hops=hops) if tools else []
         self._memory = memory
         self._resolve = namespace_resolver(namespace)
         self._k = k

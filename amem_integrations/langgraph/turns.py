@@ -78,7 +78,7 @@ def items(messages: Sequence[AnyMessage], thread: str | None) -> tuple[list[dict
             {
                 "content": str(message.text),
                 "key": key_of(message, thread),
-                "speaker": message.name or ("user" if _is_user(message) else "assistant"),
+                "speaker": (message.name or "user") if _is_user(message) else "assistant",
                 "session": thread,
             }
         )

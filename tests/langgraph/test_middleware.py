@@ -1,5 +1,6 @@
 """An agent of create_agent with a long-term memory."""
 
+import asyncio
 import builtins
 import importlib
 import logging
@@ -18,6 +19,7 @@ from langgraph.types import Command
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.langgraph import AMemMiddleware
+from amem_integrations.testing import ScriptedChatModel
 from tests.langgraph.agents import (
     ASKED,
     TOLD,
@@ -113,6 +115,38 @@ async def test_recalled_text_is_in_the_system_message_and_nowhere_else(
     held = everything_in(chat.checkpointer)
     assert "secret word" in held
     assert "xyzzy" not in held
+
+
+async def test_users_who_talk_at_once_do_not_mix(memory: AgenticMemory) -> None:
+    model = ScriptedChatModel(lambda messages: "Fine.", latency=0.02)
+    chat = agent(memory, model)
+    users = [f"user-{n}" for n in range(6)]
+    for text in ("My code word is {}", "What is my code word?"):
+        await asyncio.gather(
+            *(
+                chat.ainvoke(said(text.format(user)), config(user, f"{user}/{text}"))
+                for user in users
+            )
+        )
+    for user in users:
+        contents = {note.content for note in memory.recent(namespace=("users", user))}
+        assert contents == {f"My code word is {user}", "What is my code word?", "Fine."}
+    recalled = [system_text(call.messages) for call in model.calls[len(users) :]]
+    assert all(sum(user in text for user in users) == 1 for text in recalled)
+
+
+def test_one_agent_serves_several_event_loops(memory: AgenticMemory) -> None:
+    model = answers("Noted.", "Susie.")
+    chat = agent(memory, model)
+    asyncio.run(chat.ainvoke(said(TOLD), config("calvin", "monday")))
+    asyncio.run(chat.ainvoke(said(ASKED), config("calvin", "tuesday")))
+    assert TOLD in system_text(model.calls[1].messages)
+
+
+def test_named_people_are_remembered_by_name(memory: AgenticMemory) -> None:
+    chat = agent(memory, answers(AIMessage("Fine.", name="bot")))
+    chat.invoke(said(TOLD, name="Ada"), config("calvin", "monday"))
+    assert [note.speaker for note in memory.recent(namespace=CALVIN)] == ["assistant", "Ada"]
 
 
 def test_the_tokens_of_a_reply_stream_as_before(memory: AgenticMemory) -> None:
