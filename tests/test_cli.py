@@ -126,12 +126,18 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedChatModel], N
 def test_a_demonstration_with_a_model_counts_calls_and_tokens(
     scripted: Callable[[ScriptedChatModel], None],
 ) -> None:
-    scripted(chat_model(usage={"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}))
+    scripted(
+        chat_model(
+            lambda text, _: judgement(text),
+            usage={"input_tokens": 100, "output_tokens": 20, "total_tokens": 120},
+        )
+    )
     result = call("demo", "--model", "openai:scripted")
     assert result.exit_code == 0, result.output
     turns = len(messages())
     assert "Notes are formed by openai:scripted." in result.output
     assert f"{turns} model calls" in result.output
+    assert "No note was changed by a later one." in result.output
     assert f"{100 * turns:,} tokens in, {20 * turns:,} out" in result.output
 
 
