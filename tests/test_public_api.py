@@ -60,6 +60,7 @@ def test_the_public_names_for_tests_are_these() -> None:
         "HashEmbedder",
         "ScriptExhaustedError",
         "ScriptedChatModel",
+        "StoreContract",
     ]
 
 

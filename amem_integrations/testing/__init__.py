@@ -11,15 +11,17 @@ if TYPE_CHECKING:
     from amem_integrations.testing.chat import ScriptedChatModel as ScriptedChatModel
     from amem_integrations.testing.embedder import HashEmbedder as HashEmbedder
     from amem_integrations.testing.script import ScriptExhaustedError as ScriptExhaustedError
+    from amem_integrations.testing.store_contract import StoreContract as StoreContract
 
 _HOMES = {
     "Call": "chat",
     "HashEmbedder": "embedder",
     "ScriptExhaustedError": "script",
     "ScriptedChatModel": "chat",
+    "StoreContract": "store_contract",
 }
 
-__all__ = ["Call", "HashEmbedder", "ScriptExhaustedError", "ScriptedChatModel"]
+__all__ = ["Call", "HashEmbedder", "ScriptExhaustedError", "ScriptedChatModel", "StoreContract"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,120 @@
+"""AMemStore keeps the store contract, on every engine and however its notes are formed."""
+
+import importlib.util
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
+
+import pytest
+from langgraph.store.base import BaseStore, IndexConfig, TTLConfig
+
+from amem_integrations import AgenticMemory
+from amem_integrations.conditions import match
+from amem_integrations.langgraph import AMemStore
+from amem_integrations.operations import Formation
+from amem_integrations.ports import run
+from amem_integrations.testing.store_contract import StoreContract
+from amem_integrations.testing.store_contract.base import ContractBase
+from amem_integrations.testing.store_contract.finding import FindingContract
+from amem_integrations.testing.store_contract.indexing import IndexingContract
+from amem_integrations.testing.store_contract.running import RunningContract
+from amem_integrations.testing.store_contract.values import ValueContract
+from tests.support import EMBEDDER
+
+SERVER = os.environ.get("AMEM_TEST_QDRANT_URL")
+
+
+class Borrowed:
+    """Whoever embeds for the test at hand, to a memory that outlives it."""
+
+    def __init__(self) -> None:
+        self.name = "borrowed"
+        self.embedder: Any = EMBEDDER
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.embedder, name)
+
+
+class OneMemory(ContractBase):
+    """The contract on one memory, which is emptied before each test: opening takes its time."""
+
+    formation: ClassVar[Formation]
+    engine: ClassVar[str]
+    location: ClassVar[str | None] = None
+
+    @pytest.fixture(scope="class", autouse=True)
+    @classmethod
+    def one_memory(cls) -> Iterator[None]:
+        cls.now = datetime(2026, 3, 1, tzinfo=UTC)
+        cls.borrowed = Borrowed()
+        with pytest.MonkeyPatch.context() as patch:
+            if cls.engine == "ClientEngine" and cls.location is None:
+                patch.setattr(importlib.util, "find_spec", without_qdrant_edge)
+            cls.memory = AgenticMemory(
+                cls.location,
+                embedder=cls.borrowed,
+                collection=f"contract-{uuid.uuid4().hex[:12]}",
+                clock=lambda: cls.now,
+            )
+        assert type(cls.memory._sync.engine).__name__ == cls.engine
+        yield
+        cls.empty()
+        cls.memory.close()
+
+    @contextmanager
+    def open_store(self, *, index: IndexConfig, ttl: TTLConfig | None) -> Iterator[BaseStore]:
+        self.empty()
+        self.borrowed.embedder = index["embed"]
+        fields = IndexConfig(fields=index["fields"])
+        with AMemStore(self.memory, index=fields, ttl=ttl, formation=self.formation) as store:
+            yield store
+        self.settle()
+        assert self.memory.check() == []
+
+    @classmethod
+    def empty(cls) -> None:
+        cls.settle()
+        run(cls.memory._sync.engine.delete(match("kind", "note", "revision")))
+
+    @classmethod
+    def settle(cls) -> None:
+        """Let the background finish; unlike `flush`, do not wait for the disk."""
+        assert cls.memory._wait(60)
+
+    def pass_time(self, seconds: float) -> None:
+        type(self).now += timedelta(seconds=seconds)
+
+
+find_spec = importlib.util.find_spec
+
+
+def without_qdrant_edge(name: str, package: str | None = None) -> Any:
+    return None if name == "qdrant_edge" else find_spec(name, package)
+
+
+class TestOnTheEmbeddedEngine(OneMemory, StoreContract):
+    formation = "background"
+    engine = "EdgeEngine"
+
+
+class TestFormedBeforePutReturns(
+    OneMemory, ValueContract, FindingContract, IndexingContract, RunningContract
+):
+    formation = "inline"
+    engine = "EdgeEngine"
+
+
+class TestInTheClientsLocalMode(OneMemory, StoreContract):
+    formation = "off"
+    engine = "ClientEngine"
+
+
+if SERVER is not None:
+
+    class TestOnAServer(OneMemory, StoreContract):
+        formation = "background"
+        engine = "ClientEngine"
+        location = SERVER
