@@ -121,11 +121,13 @@ class Engine(Protocol):
         *,
         expect: Mapping[str, int],
         present: Collection[str] = (),
+        new: Sequence[Point] = (),
     ) -> frozenset[str]:
         """Replace points in one operation if each is still at the version it was read at.
 
         `expect` gives the version of each point; `present` names further points that must
-        exist. Returns the ids that failed; where the engine can, nothing was written then.
+        exist; those of `new` whose ids are free are added with them. Returns the ids that
+        failed; where the engine can, nothing was written then.
         A server may have written the other points: the caller redoes what was left out.
         """
         ...

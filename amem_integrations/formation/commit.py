@@ -15,7 +15,7 @@ from amem_integrations.errors import AMemError
 from amem_integrations.formation.embedding import embedded_points, known_vectors
 from amem_integrations.formation.judging import failure
 from amem_integrations.formation.retract import retract
-from amem_integrations.formation.revise import archive, revised
+from amem_integrations.formation.revise import archived, revised
 from amem_integrations.formation.state import (
     CandidateRef,
     FormationState,
@@ -206,11 +206,11 @@ async def _write(
     olds = [before[note.id] for note in writes]
     known = await known_vectors(io, olds)
     points = await embedded_points(io, writes, known=known)
-    await archive(io, olds)
     left_out = await io.engine.commit(
         points,
         expect={note.id: note.version for note in olds},
         present=present - {note.id for note in writes},
+        new=archived(olds),
     )
     return not left_out
 

@@ -16,7 +16,7 @@ from amem_integrations.formation.history import took_part, without
 from amem_integrations.formation.traces import carried, passed_on
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Note, Revision
-from amem_integrations.ports import IO
+from amem_integrations.ports import IO, Point
 from amem_integrations.store.reading import influenced_by, linking_to, load, revisions
 from amem_integrations.store.schema import revision_point
 
@@ -120,16 +120,15 @@ async def _replace(
     before = {each.version: each for each in chain}
     records = {each.version: revision_point(note, each) for each in clean}
     current = note.revision.version if note.revision else None
-    taken: frozenset[str] = frozenset()
-    if current in records:
-        taken = await io.engine.insert([records[current]])
+    new: list[Point] = []
     for version, record in records.items():
         # The current revision's record can be left over from a commit that did not happen.
-        stored = record.id in taken if version == current else True
-        if stored and (version == current or before[version] != _of(clean, version)):
+        if version == current and not await io.engine.get([record.id]):
+            new.append(record)
+        elif version == current or before[version] != _of(clean, version):
             points.append(record)
             expect[record.id] = version
-    if await io.engine.commit(points, expect=expect):
+    if await io.engine.commit(points, expect=expect, new=new):
         return False
     undone = [revision_point(note, each).id for each in chain if each.version not in records]
     if undone:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from amem_integrations.note import Change, Note, Revision
-from amem_integrations.ports import IO
+from amem_integrations.ports import Point
 from amem_integrations.store.schema import link_json, revision_point
 
 
@@ -52,12 +52,10 @@ def _links_json(note: Note) -> list[dict[str, Any]]:
     return [link_json(link) for link in note.outgoing]
 
 
-async def archive(io: IO, notes: Sequence[Note]) -> None:
-    """Keep the current revision of each note as a record of its own.
+def archived(notes: Sequence[Note]) -> list[Point]:
+    """The current revision of each note as a record of its own.
 
-    Done before the note is given a newer one: a crash in between leaves a record equal to
-    the revision that the note still carries.
+    For the commit that gives the note a newer one. Written apart from it, a record could
+    bring back what was taken out of the note in the meantime.
     """
-    points = [revision_point(note, note.revision) for note in notes if note.revision is not None]
-    if points:
-        await io.engine.insert(points)
+    return [revision_point(note, note.revision) for note in notes if note.revision is not None]

@@ -11,7 +11,7 @@ from amem_integrations.errors import InvalidInputError, StoreError
 from amem_integrations.formation.embedding import embedded_points, vectors_by_text
 from amem_integrations.formation.passages import FIRST_PASSAGES
 from amem_integrations.formation.retract import Retraction, retract
-from amem_integrations.formation.revise import archive, revised
+from amem_integrations.formation.revise import archived, revised
 from amem_integrations.lifecycle.overwrite import overwrite
 from amem_integrations.note import Note, Revision, Status, check_content
 from amem_integrations.ports import IO
@@ -135,11 +135,12 @@ def _fields_before(note: Note, undone: Sequence[Revision]) -> dict[str, Any]:
 
 async def _replace(io: IO, before: Note, after: Note) -> bool:
     first = FIRST_PASSAGES if after.status is Status.RAW else None
-    await archive(io, [before])
     known = vectors_by_text(await io.engine.get([before.id], vectors=True))
     points = await embedded_points(io, [after], first=first, known=known)
     present = [link.to for link in after.outgoing]
-    return not await io.engine.commit(points, expect={before.id: before.version}, present=present)
+    return not await io.engine.commit(
+        points, expect={before.id: before.version}, present=present, new=archived([before])
+    )
 
 
 async def _again(io: IO, note: Note) -> Note:

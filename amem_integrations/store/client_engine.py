@@ -147,17 +147,18 @@ class ClientEngine:
         *,
         expect: Mapping[str, int],
         present: Collection[str] = (),
+        new: Sequence[Point] = (),
     ) -> frozenset[str]:
         """Replace points in one operation if each is still at the version it was read at.
 
         Returns the ids that failed. Nothing was written if the check found them; on a server
         another writer can come between the check and the write, and then those that are
-        returned were left out and the others written.
+        returned were left out and the others written, those of `new` among them.
         """
-        check_points(points, self._dimension)
+        check_points([*points, *new], self._dimension)
         if unstated := {point.id for point in points} - expect.keys():
             raise StoreError(f"A commit must state the version of {', '.join(sorted(unstated))}.")
-        return await self._perform(partial(_commit, points, expect, present))
+        return await self._perform(partial(_commit, points, expect, present, new))
 
     async def patch(
         self, id: str, payload: Mapping[str, Any], *, expect: int | None = None
@@ -213,13 +214,20 @@ async def _insert(points: Sequence[Point], ask: Ask) -> frozenset[str]:
 
 
 async def _commit(
-    points: Sequence[Point], expect: Mapping[str, int], present: Collection[str], ask: Ask
+    points: Sequence[Point],
+    expect: Mapping[str, int],
+    present: Collection[str],
+    new: Sequence[Point],
+    ask: Ask,
 ) -> frozenset[str]:
     stored = await _stored([*expect, *present], ask)
     changed = {id for id, version in expect.items() if stored.get(id, {}).get("version") != version}
     failed = changed | {id for id in present if id not in stored}
     if failed or not points:
         return frozenset(failed)
+    if new:
+        # First, so that a crash in between leaves too much of them and not too little.
+        await _insert(new, ask)
     token = uuid.uuid4().hex
     unchanged = AnyOf(
         tuple(both(ids([point.id]), match("version", expect[point.id])) for point in points)

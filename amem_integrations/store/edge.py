@@ -100,8 +100,7 @@ class EdgeEngine:
         with self._open().use() as opened:
             taken = _versions(opened, [point.id for point in points]).keys()
             free = {point.id: point for point in reversed(points) if point.id not in taken}
-            if free:
-                self._upsert(list(free.values()), edge.UpdateMode.InsertOnly)
+            self._upsert(list(free.values()), edge.UpdateMode.InsertOnly)
         return frozenset(taken)
 
     async def commit(
@@ -110,6 +109,7 @@ class EdgeEngine:
         *,
         expect: Mapping[str, int],
         present: Collection[str] = (),
+        new: Sequence[Point] = (),
     ) -> frozenset[str]:
         """As in `ports.Engine`; a failed check writes nothing at all.
 
@@ -119,13 +119,14 @@ class EdgeEngine:
         """
         if unexpected := {point.id for point in points} - expect.keys():
             raise StoreError(f"A commit must state the version of {', '.join(sorted(unexpected))}.")
-        check_points(points, self._dimension)
+        check_points([*points, *new], self._dimension)
         with self._open().use() as opened:
-            versions = _versions(opened, [*expect, *present])
+            versions = _versions(opened, [*expect, *present, *(point.id for point in new)])
             failed = {id for id, version in expect.items() if versions.get(id) != version}
             failed.update(id for id in present if id not in versions)
-            if points and not failed:
-                self._upsert(points, edge.UpdateMode.UpdateOnly)
+            if not failed:
+                free = [point for point in new if point.id not in versions]
+                self._upsert([*points, *free], edge.UpdateMode.Upsert)
         return frozenset(failed)
 
     async def patch(
@@ -170,6 +171,8 @@ class EdgeEngine:
         return self._shard
 
     def _upsert(self, points: Sequence[Point], mode: edge.UpdateMode) -> None:
+        if not points:
+            return
         converted = [edge_point(point) for point in points]
         operation = edge.UpdateOperation.upsert_points(converted, update_mode=mode)
         self._shard.update(operation, sum(map(_size, points)))

@@ -72,6 +72,18 @@ def test_old_content_comes_back_with_what_was_understood_of_it() -> None:
         assert memory.check() == []
 
 
+def test_what_an_update_takes_out_of_the_note_itself_stays_out_of_its_history() -> None:
+    with open_memory(model=chat_model()) as memory:
+        note = memory.add("The redis cache")
+        other = memory.add("Memcached instead")
+        assert [each.cause for each in memory.history(note)] == [note.id, other.id]
+        memory.update(note, "Valkey in front")
+        kinds = {each.version: each.kind for each in memory.history(note)}
+        taken_back = memory.history(note)[0].version + 1
+        assert "retracted" in kinds.values()
+        assert taken_back not in kinds
+
+
 def test_undoing_the_forming_parks_the_note() -> None:
     with open_memory(model=chat_model()) as memory:
         note = memory.add("The redis cache")

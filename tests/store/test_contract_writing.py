@@ -301,3 +301,22 @@ async def test_flushing_loses_nothing(engine: Driven) -> None:
     await engine.insert([point(n) for n in range(1, 20)])
     await engine.flush()
     assert await engine.count(EVERYTHING) == 19
+
+
+async def test_new_points_come_with_a_commit_or_not_at_all(engine: Driven) -> None:
+    await engine.insert([point("one"), point("taken", content="theirs")])
+    new = [point("new"), point("taken", content="ours")]
+    stale = await engine.commit([point("one", version=2)], expect={id_of("one"): 7}, new=new)
+    assert stale == {id_of("one")}
+    assert await engine.get([id_of("new")]) == []
+    assert not await engine.commit([point("one", version=2)], expect={id_of("one"): 1}, new=new)
+    found = await engine.get([id_of("new"), id_of("taken")])
+    assert [each.payload.get("content") for each in found] == [None, "theirs"]
+
+
+async def test_a_new_point_with_a_bad_vector_stops_the_commit(engine: Driven) -> None:
+    await engine.insert([point("one")])
+    bad = point("bad", [[NAN] * 4])
+    with pytest.raises(EmbeddingError):
+        await engine.commit([point("one", version=2)], expect={id_of("one"): 1}, new=[bad])
+    assert await engine.count(match("version", 2)) == 0

@@ -1,0 +1,116 @@
+"""Whatever is done to a memory, in any order: it stays whole, and what was forgotten is gone."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.ports import run
+from amem_integrations.store.reading import every_point
+from tests.support import chat_model, judgement, open_memory
+
+_MARK = re.compile(r"mark\d+")
+
+
+def copies_everything(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+    """The worst of judges: repeats whatever it can read, wherever it can write."""
+    read = sorted(set(_MARK.findall(text + json.dumps(candidates))))
+    words = " ".join(read)
+    return judgement(
+        text,
+        keywords=read,
+        tags=[f"t-{word}" for word in read],
+        context=f"On {words}.",
+        links=[
+            {"to": c["n"], "reason": words, "kind": "cause", "strength": 1.0} for c in candidates
+        ],
+        evolutions=[
+            {
+                "note": c["n"],
+                "keywords": read,
+                "tags": [f"e-{word}" for word in read],
+                "context": f"Now {words}.",
+                "reason": words,
+            }
+            for c in candidates
+        ],
+    )
+
+
+class AnyHistory(RuleBasedStateMachine):
+    """Adds, updates, forgets, reverts and resumes, each text with a mark of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.memory = open_memory(model=chat_model(copies_everything), neighbours=4)
+        self.marks: dict[str, list[str]] = {}
+        self.gone: list[str] = []
+        self.count = 0
+
+    def teardown(self) -> None:
+        self.memory.close()
+
+    def _text(self) -> str:
+        self.count += 1
+        return f"The redis cache mark{self.count}0"
+
+    def _any(self, place: int) -> str:
+        return list(self.marks)[place % len(self.marks)]
+
+    @rule(formation=st.sampled_from(["inline", "inline", "off"]))
+    def add(self, formation: Any) -> None:
+        text = self._text()
+        note = self.memory.add(text, formation=formation)
+        self.marks[note.id] = _MARK.findall(text)
+
+    @precondition(lambda self: self.marks)
+    @rule(place=st.integers(0, 9))
+    def update(self, place: int) -> None:
+        note, text = self._any(place), self._text()
+        self.memory.update(note, text)
+        self.marks[note] += _MARK.findall(text)
+
+    @precondition(lambda self: self.marks)
+    @rule(place=st.integers(0, 9))
+    def forget(self, place: int) -> None:
+        note = self._any(place)
+        assert self.memory.forget(note).notes == 1
+        self.gone += [note, *self.marks.pop(note)]
+
+    @precondition(lambda self: self.marks)
+    @rule(place=st.integers(0, 9), version=st.none() | st.integers(1, 6))
+    def revert(self, place: int, version: int | None) -> None:
+        note = self._any(place)
+        # There may be nothing to undo.
+        with suppress(InvalidInputError):
+            self.memory.revert(note, to_version=version)
+
+    @rule(retry_parked=st.booleans())
+    def resume(self, retry_parked: bool) -> None:
+        self.memory.resume(retry_parked=retry_parked)
+
+    @invariant()
+    def nothing_of_what_was_forgotten_is_stored(self) -> None:
+        stored = "\n".join(self._stored())
+        assert [each for each in self.gone if each in stored] == []
+
+    @invariant()
+    def the_memory_is_whole(self) -> None:
+        assert self.memory.check() == []
+        assert self.memory.count() == len(self.marks)
+
+    def _stored(self) -> Iterator[str]:
+        for point in run(every_point(self.memory._sync)):
+            yield json.dumps([point.id, point.payload])
+
+
+TestAnyHistory = AnyHistory.TestCase
+TestAnyHistory.settings = settings(
+    max_examples=8, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+)
