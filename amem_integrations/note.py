@@ -236,8 +236,6 @@ def make_note(
             _check_text(name, text)
     if sequence is not None:
         _check_sequence(sequence)
-    if metadata is not None and not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInputError(f"metadata must be a mapping; got {type(metadata).__name__}.")
     moment = as_utc(now)
     occurred = None if occurred_at is None else as_utc(occurred_at)
     if key is None:
@@ -253,7 +251,7 @@ def make_note(
         session=session,
         sequence=sequence,
         occurred_at=occurred,
-        metadata_json=jsonvalue.dumps("metadata", dict(metadata) if metadata else {}),
+        metadata_json="{}" if metadata is None else metadata_text(metadata),
         value_json=None if value is None else jsonvalue.dumps("value", value),
     )
 
@@ -262,6 +260,13 @@ def _derived_key(*parts: object) -> str:
     texts = [None if part is None else str(part) for part in parts]
     text = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
     return "auto:" + uuid.uuid5(_ID_ROOT, text).hex
+
+
+def metadata_text(metadata: Mapping[str, Any]) -> str:
+    """`metadata` as it is stored. Raises InvalidInputError for what cannot be."""
+    if not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"metadata must be a mapping; got {type(metadata).__name__}.")
+    return jsonvalue.dumps("metadata", dict(metadata))
 
 
 def check_content(content: object) -> None:

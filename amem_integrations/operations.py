@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from amem_integrations import jsonvalue
 from amem_integrations.conditions import match
 from amem_integrations.errors import AMemError, InvalidInputError, NoteNotFoundError
 from amem_integrations.formation.accept import accept
@@ -15,10 +14,11 @@ from amem_integrations.formation.state import Settings, initial_state
 from amem_integrations.lifecycle import forget as forgetting
 from amem_integrations.lifecycle import revise
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace, decode, encode
-from amem_integrations.note import Hit, Note, Revision, Status, make_note
+from amem_integrations.note import Hit, Note, Revision, Status, make_note, metadata_text
 from amem_integrations.ports import IO, Runnable
-from amem_integrations.recall.search import search
+from amem_integrations.recall.search import check_counts, search
 from amem_integrations.store.reading import load, recent, revisions, with_links
+from amem_integrations.store.schema import within
 
 _LOG = logging.getLogger(__name__)
 _CHUNK = 32
@@ -75,6 +75,8 @@ def address(note: NoteLike, namespace: NamespaceLike | None) -> tuple[str, Names
     """Id and namespace; an id alone is looked up in the given or the default namespace."""
     if isinstance(note, Note):
         return note.id, note.namespace if namespace is None else as_namespace(namespace)
+    if not isinstance(note, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"Expected a note or its id, a string; got {type(note).__name__}.")
     return note, DEFAULT if namespace is None else as_namespace(namespace)
 
 
@@ -123,9 +125,16 @@ async def _as_they_are(io: IO, notes: Sequence[Note]) -> list[Note]:
 
 def _distinct(io: IO, items: Iterable[str | Mapping[str, Any]], namespace: Namespace) -> list[Note]:
     """A note for each item; equal ones without a key are told apart by how often they came."""
+    # A text is iterable too, and would be one note a letter.
+    if isinstance(items, str | Mapping) or not isinstance(items, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError("Expected a list of items to remember; add() takes a single one.")
     seen: dict[str, int] = {}
     notes: list[Note] = []
     for given in items:
+        if not isinstance(given, str | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInputError(
+                f"An item to remember is a text or a mapping; got {type(given).__name__}."
+            )
         item: dict[str, Any] = {"content": given} if isinstance(given, str) else dict(given)
         unknown = item.keys() - _GIVEN
         if unknown or "content" not in item:
@@ -260,7 +269,7 @@ async def update(
         held,
         rooms.analyst_name,
         content=held.content if content is None else content,
-        metadata_json=None if metadata is None else jsonvalue.dumps("metadata", dict(metadata)),
+        metadata_json=None if metadata is None else metadata_text(metadata),
     )
     if updated.status is Status.RAW and rooms.formation == "inline":
         updated = await form(rooms, io, updated)
@@ -298,8 +307,8 @@ async def history(io: IO, note_id: str, namespace: Namespace) -> list[Revision]:
 
 async def listed(io: IO, namespace: Namespace, limit: int) -> list[Note]:
     """The newest notes of a namespace, newest first, with their links."""
-    if limit < 0:
-        raise InvalidInputError(f"limit is not negative; got {limit}.")
+    check_counts(limit=limit)
+    limit = min(limit, await io.engine.count(within(namespace)))
     return await with_links(io, await recent(io, namespace, limit=limit)) if limit else []
 
 

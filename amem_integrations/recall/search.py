@@ -54,7 +54,7 @@ async def search(
     whatever the embedder or the store raises.
     """
     query = _readable(query)
-    _check_counts(k=k, hops=hops)
+    check_counts(k=k, hops=hops)
     scope = scope_of(namespace, filter, at)
     if k == 0:
         return []
@@ -90,7 +90,7 @@ def _readable(query: object) -> str:
     return query.strip().encode("utf-8", "replace").decode()
 
 
-def _check_counts(**counts: object) -> None:
+def check_counts(**counts: object) -> None:
     for name, count in counts.items():
         if not isinstance(count, int) or count < 0:
             raise InvalidInputError(f"{name} is a whole number, 0 or more; got {count!r}.")

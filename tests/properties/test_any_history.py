@@ -15,7 +15,7 @@ from amem_integrations.ports import run
 from amem_integrations.store.reading import every_point
 from tests.support import chat_model, judgement, open_memory
 
-_MARK = re.compile(r"mark\d+")
+_MARK = re.compile(r"mark\d+x")
 
 
 def copies_everything(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class AnyHistory(RuleBasedStateMachine):
 
     def _text(self) -> str:
         self.count += 1
-        return f"The redis cache mark{self.count}0"
+        return f"The redis cache mark{self.count}x"
 
     def _any(self, place: int) -> str:
         return list(self.marks)[place % len(self.marks)]
