@@ -22,6 +22,7 @@ _LOG = logging.getLogger(__name__)
 # id, status, message as JSON
 _Row = tuple[int, MessageStatus, dict[str, Any]]
 _PAUSE = 0.002
+_SQLITE_IN_MEMORY = ("sqlite+aiosqlite:///:memory:", "sqlite+aiosqlite://")
 
 
 class InProcessChatStore(AsyncDBChatStore):
@@ -153,7 +154,7 @@ def chat_store(
         return chat_store
     if async_engine is not None:
         async_database_uri = async_engine.url.render_as_string(hide_password=False)
-    if async_database_uri is None:
+    if async_database_uri in (None, *_SQLITE_IN_MEMORY):
         return InProcessChatStore()
     opened: Any = SQLChatStore  # its __init__ takes more than its fields
     return opened(

@@ -15,8 +15,8 @@ from pydantic import PrivateAttr
 
 from amem_integrations.lifecycle.forget import Forgotten
 from amem_integrations.llama_index.chat_stores import InProcessChatStore
-from amem_integrations.llama_index.forms import Form, block_on
-from amem_integrations.llama_index.inserting import inserted
+from amem_integrations.llama_index.forms import Form, block_on, loop_is_running
+from amem_integrations.llama_index.inserting import Placing, inserted
 from amem_integrations.llama_index.notes import AMemNotes, Ingest
 from amem_integrations.llama_index.utterances import (
     SPEAKERS,
@@ -42,6 +42,7 @@ class Conversation(Memory):
     roles: tuple[str, ...] = SPEAKERS
     scope: Scope = "user"
     max_tokens: int = 1000
+    placing: Placing = "auto"
 
     _notes: AMemNotes = PrivateAttr()
     _session: Session | None = PrivateAttr(default=None)
@@ -69,7 +70,7 @@ class Conversation(Memory):
             messages = await super().aget(given, **block_kwargs)
         question = given if given and given.strip() else last_question(history)
         recalled = await self._recall(form, question, history, messages)
-        return inserted(messages, recalled, self.insert_method, asked=bool(given))
+        return inserted(messages, recalled, self.placing, asked=bool(given))
 
     async def _recall(
         self,
@@ -160,7 +161,9 @@ class Conversation(Memory):
         # Two at once would archive the same messages twice; the next put catches up.
         if self._managing.acquire(blocking=False):
             try:
-                await super()._manage_queue()
+                managing = super()._manage_queue()
+                # It gathers what its blocks do, even if there are none, and that takes a loop.
+                await managing if loop_is_running() else block_on(managing)
             finally:
                 self._managing.release()
 

@@ -49,9 +49,21 @@ def block_on(operation: Coroutine[Any, Any, T]) -> T:
 
     On a loop of its own, which ends with it; in a thread where a loop is running here already.
     """
+    if not loop_is_running():
+        return _on_own_loop(operation)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(copy_context().run, _on_own_loop, operation).result()
+
+
+def _on_own_loop(operation: Coroutine[Any, Any, T]) -> T:
+    # With a factory the thread's current loop, which older code may ask for, is left alone.
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        return runner.run(operation)
+
+
+def loop_is_running() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(operation)
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        return thread.submit(copy_context().run, asyncio.run, operation).result()
+        return False
+    return True

@@ -1,37 +1,43 @@
 """Where recalled notes go in the messages for a model."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from llama_index.core.base.llms.types import ChatMessage, ContentBlock, MessageRole
-from llama_index.core.memory import InsertMethod
+
+Placing = Literal["auto", "system", "user"]
+PLACINGS = ("auto", "system", "user")
 
 
 def inserted(
     messages: list[ChatMessage],
     recalled: Sequence[ContentBlock],
-    method: InsertMethod,
+    placing: Placing,
     *,
     asked: bool,
 ) -> list[ChatMessage]:
     """The messages with what was recalled; nothing recalled changes nothing.
 
-    SYSTEM: at the end of the system message, or in one of its own if there is none. USER: before
-    the question that it answers. Where that is not among the messages yet (`asked`, and the
-    last one is no user's), the notes stand right before it, never with an older question.
+    "system": at the end of the system message, or in one of its own if there is none. "user":
+    before the question that it answers. Where that is not among the messages yet (`asked`, and
+    the last one is no user's), the notes stand right before it, never with an older question.
+    "auto": the first of these if there is a system message, else the second. Engines and agents
+    add a system message of their own, a second one is refused by some models, and ReActAgent
+    drops whichever is first.
     """
     if not recalled:
         return messages
-    if method is InsertMethod.SYSTEM:
-        place = _first(messages, MessageRole.SYSTEM)
-        if place is None:
-            return [ChatMessage(role=MessageRole.SYSTEM, blocks=list(recalled)), *messages]
-        message = messages[place]
+    system = _first(messages, MessageRole.SYSTEM)
+    if placing == "system" and system is None:
+        return [ChatMessage(role=MessageRole.SYSTEM, blocks=list(recalled)), *messages]
+    if placing != "user" and system is not None:
+        message = messages[system]
         message.blocks = [*message.blocks, *recalled]
         return messages
-    place = _last(messages, MessageRole.USER)
-    if place is None or (asked and place != len(messages) - 1):
+    question = _last(messages, MessageRole.USER)
+    if question is None or (asked and question != len(messages) - 1):
         return [*messages, ChatMessage(role=MessageRole.USER, blocks=list(recalled))]
-    message = messages[place]
+    message = messages[question]
     message.blocks = [*recalled, *message.blocks]
     return messages
 

@@ -18,6 +18,7 @@ from amem_integrations.lifecycle.forget import Forgotten
 from amem_integrations.llama_index import chat_stores, serialising
 from amem_integrations.llama_index.conversation import Conversation, Scope
 from amem_integrations.llama_index.forms import AWAITED, NOW
+from amem_integrations.llama_index.inserting import PLACINGS, Placing
 from amem_integrations.llama_index.notes import INGESTS, AMemNotes, Ingest
 from amem_integrations.llama_index.source import Source, choose
 from amem_integrations.llama_index.utterances import SPEAKERS
@@ -65,7 +66,7 @@ class AMemMemory(Conversation):
         roles: Sequence[str] = SPEAKERS,
         scope: Scope = "user",
         max_tokens: int = 1000,
-        insert_method: InsertMethod | str = InsertMethod.SYSTEM,
+        insert_method: InsertMethod | Placing = "auto",
         memory_blocks: list[BaseMemoryBlock[Any]] | None = None,
         chat_history: list[ChatMessage] | None = None,
         token_limit: int = DEFAULT_TOKEN_LIMIT,
@@ -81,8 +82,9 @@ class AMemMemory(Conversation):
         ingest: "background" forms notes in a thread, "await" before `put` returns, "manual"
             when `flush` is called. In each case the text is stored when it is put.
         roles: whose messages become notes. scope: "session" recalls this session's only.
-        insert_method: notes go into the system message, or to the user's question ("user"),
-            which keeps prompts to one system message where an engine or agent has its own.
+        insert_method: "system", "user" (with the user's question), or "auto": into the chat's
+            system message if it has one, else with the question; so no prompt gets a second
+            system message, and the beginning of a long chat stays the same from turn to turn.
         kwargs: what LlamaIndex's `Memory.from_defaults` takes besides. Without a chat store
             or database, the chat is kept in the process and travels with this object.
         """
@@ -92,14 +94,19 @@ class AMemMemory(Conversation):
             check_choice("roles", role, SPEAKERS)
         if session_id is not None:
             check_content(session_id)
+        placing = insert_method.value if isinstance(insert_method, InsertMethod) else insert_method
+        check_choice("insert_method", placing, PLACINGS)
         own: dict[str, Any] = {
-            "namespace": as_namespace(namespace or ("private", uuid.uuid4().hex)),
+            "namespace": as_namespace(
+                ("private", uuid.uuid4().hex) if namespace is None else namespace
+            ),
             "top_k": top_k,
             "hops": hops,
             "ingest": ingest,
             "roles": tuple(roles),
             "scope": scope,
             "max_tokens": max_tokens,
+            "placing": placing,
         }
         store = {name: kwargs.pop(name) for name in _STORE_ARGUMENTS if name in kwargs}
         memory = cls._made(
@@ -107,7 +114,7 @@ class AMemMemory(Conversation):
             own,
             session_id=session_id,
             memory_blocks=memory_blocks,
-            insert_method=InsertMethod(insert_method),
+            insert_method=InsertMethod.USER if placing == "user" else InsertMethod.SYSTEM,
             token_limit=token_limit,
             chat_store=chat_stores.chat_store(**store),
             **kwargs,

@@ -116,9 +116,9 @@ class AMemNotes:
         except InvalidInputError as error:
             # Nothing of the batch was written, and nothing will be the next time.
             done = True
-            self._failed("ingest", error, len(batch))
+            self._failed("ingest", error)
         except Exception as error:
-            self._failed("ingest", error, len(batch))
+            self._failed("ingest", error)
         finally:
             if not done:
                 self._put_back(batch)
@@ -126,12 +126,6 @@ class AMemNotes:
     def forget_waiting(self) -> None:
         with self._lock:
             self.waiting = []
-
-    def count(self, event: str, n: int = 1) -> None:
-        self.events[event] += n
-        if self.source.core is not None:
-            for _ in range(n):
-                self.source.core.count_event(f"llama_index.{event}")
 
     def _take(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
         with self._lock:
@@ -142,7 +136,8 @@ class AMemNotes:
         with self._lock:
             kept = [*batch, *self.waiting]
             self.waiting = kept[-MAX_WAITING:]
-        self.count("ingest.dropped", len(kept) - len(self.waiting))
+        for _ in kept[:-MAX_WAITING]:
+            self._count("ingest.dropped")
 
     def _can_be_stored(self, item: dict[str, Any]) -> bool:
         try:
@@ -152,7 +147,12 @@ class AMemNotes:
             return False
         return True
 
-    def _failed(self, what: str, error: Exception, notes: int = 1) -> None:
+    def _failed(self, what: str, error: Exception) -> None:
         _LOG.warning("%s failed (%s); the turn goes on.", what.capitalize(), type(error).__name__)
         _LOG.debug("Why.", exc_info=error)
-        self.count(f"{what}.failed", notes)
+        self._count(f"{what}.failed")
+
+    def _count(self, event: str) -> None:
+        self.events[event] += 1
+        if self.source.core is not None:
+            self.source.core.count_event(f"llama_index.{event}")

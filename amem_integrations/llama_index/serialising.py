@@ -18,7 +18,7 @@ from amem_integrations.memory import AgenticMemory
 
 _LOG = logging.getLogger(__name__)
 
-_OWN = ("namespace", "top_k", "hops", "ingest", "roles", "scope", "max_tokens")
+_OWN = ("namespace", "top_k", "hops", "ingest", "roles", "scope", "max_tokens", "placing")
 _CHAT = (
     "session_id",
     "token_limit",

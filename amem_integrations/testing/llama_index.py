@@ -52,7 +52,7 @@ class LLMCall:
         return "\n".join(f"{each.role.value}: {each.content or ''}" for each in self.messages)
 
 
-def call_tool(name: str, **arguments: Any) -> ChatMessage:
+def call_tool(name: str, /, **arguments: Any) -> ChatMessage:
     """A reply that calls a tool."""
     call = ToolCallBlock(tool_call_id=f"call_{name}", tool_name=name, tool_kwargs=arguments)
     return ChatMessage(role=MessageRole.ASSISTANT, blocks=[call])

@@ -1,0 +1,188 @@
+"""What the tests of the LlamaIndex adapters share: engines, agents, and ways to talk to them."""
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.chat_engine import (
+    CondensePlusContextChatEngine,
+    CondenseQuestionChatEngine,
+    ContextChatEngine,
+    SimpleChatEngine,
+)
+from llama_index.core.chat_engine.types import BaseChatEngine
+from llama_index.core.memory import BaseMemory
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+from amem_integrations import AgenticMemory
+from amem_integrations.llama_index import AMemMemory
+from amem_integrations.testing.llama_index import (
+    ScriptedFunctionCallingLLM,
+    ScriptedLLM,
+    call_tool,
+)
+
+_sessions = itertools.count()
+
+# LlamaIndex's agents look at deprecated attributes of themselves.
+LLAMA_INDEX_WARNS = [
+    pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:is_running called:DeprecationWarning"),
+]
+
+
+def user(text: str) -> ChatMessage:
+    return ChatMessage(role=MessageRole.USER, content=text)
+
+
+def assistant(text: str) -> ChatMessage:
+    return ChatMessage(role=MessageRole.ASSISTANT, content=text)
+
+
+def system(text: str) -> ChatMessage:
+    return ChatMessage(role=MessageRole.SYSTEM, content=text)
+
+
+def memory_of(core: AgenticMemory, who: str = "calvin", **settings: Any) -> AMemMemory:
+    """A new session of a user."""
+    settings.setdefault("session_id", f"session-{next(_sessions)}")
+    return AMemMemory.from_defaults(core=core, namespace=who, **settings)
+
+
+def contents(core: AgenticMemory, who: str = "calvin") -> list[str]:
+    """The text of every note of a user, oldest first."""
+    return [note.content for note in reversed(core.recent(namespace=who, limit=1000))]
+
+
+class Documents(BaseRetriever):
+    """A retriever over documents of the user's own, which has one."""
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [NodeWithScore(node=TextNode(text="Dogs are mammals."), score=1.0)]
+
+
+# -- chat engines -----------------------------------------------------------------------------
+
+
+def simple(llm: ScriptedLLM, memory: BaseMemory) -> BaseChatEngine:
+    return SimpleChatEngine.from_defaults(llm=llm, memory=memory)
+
+
+def context(llm: ScriptedLLM, memory: BaseMemory) -> BaseChatEngine:
+    return ContextChatEngine.from_defaults(retriever=Documents(), llm=llm, memory=memory)
+
+
+def condense_plus_context(llm: ScriptedLLM, memory: BaseMemory) -> BaseChatEngine:
+    return CondensePlusContextChatEngine.from_defaults(
+        retriever=Documents(), llm=llm, memory=memory
+    )
+
+
+def condense_question(llm: ScriptedLLM, memory: BaseMemory) -> BaseChatEngine:
+    engine = RetrieverQueryEngine.from_args(Documents(), llm=llm)
+    return CondenseQuestionChatEngine.from_defaults(query_engine=engine, llm=llm, memory=memory)
+
+
+ENGINES = [simple, context, condense_plus_context, condense_question]
+
+
+def chat(engine: BaseChatEngine, text: str) -> str:
+    return str(engine.chat(text))
+
+
+def stream_chat(engine: BaseChatEngine, text: str) -> str:
+    return "".join(engine.stream_chat(text).response_gen)
+
+
+def achat(engine: BaseChatEngine, text: str) -> str:
+    return str(asyncio.run(engine.achat(text)))
+
+
+def astream_chat(engine: BaseChatEngine, text: str) -> str:
+    async def collect() -> str:
+        response = await engine.astream_chat(text)
+        return "".join([piece async for piece in response.async_response_gen()])
+
+    return asyncio.run(collect())
+
+
+CHATS = [chat, stream_chat, achat, astream_chat]
+
+
+# -- agents -----------------------------------------------------------------------------------
+
+
+def weather(city: str) -> str:
+    """The weather in a city."""
+    return f"Rain in {city}."
+
+
+Agent = Any
+Answer = Callable[[list[ChatMessage]], Any]
+
+
+def function_agent(answer: Answer, **settings: Any) -> tuple[Agent, ScriptedLLM]:
+    llm = ScriptedFunctionCallingLLM(answer)
+    return FunctionAgent(llm=llm, tools=[weather], **settings), llm
+
+
+def agent_workflow(answer: Answer, **settings: Any) -> tuple[Agent, ScriptedLLM]:
+    llm = ScriptedFunctionCallingLLM(answer)
+    agent = FunctionAgent(name="one", description="It", llm=llm, tools=[weather], **settings)
+    return AgentWorkflow(agents=[agent], root_agent="one"), llm
+
+
+def react_agent(answer: Answer, **settings: Any) -> tuple[Agent, ScriptedLLM]:
+    llm = ScriptedLLM(answer)
+    return ReActAgent(llm=llm, tools=[weather], **settings), llm
+
+
+AGENTS = [function_agent, agent_workflow, react_agent]
+
+
+def with_weather(messages: list[ChatMessage]) -> Any:
+    """An agent's model that asks for the weather once, then answers; in either dialect."""
+    prompt = "\n".join(message.content or "" for message in messages)
+    if "Action Input" in prompt:
+        if "Observation: Rain in Bern." in prompt:
+            return "Thought: I know it now.\nAnswer: It rains in Bern."
+        return 'Thought: I look it up.\nAction: weather\nAction Input: {"city": "Bern"}'
+    if messages[-1].role == MessageRole.TOOL:
+        return "It rains in Bern."
+    return call_tool("weather", city="Bern")
+
+
+def plainly(text: str) -> Answer:
+    """An agent's model that answers at once; in either dialect."""
+
+    def answer(messages: list[ChatMessage]) -> Any:
+        prompt = "\n".join(message.content or "" for message in messages)
+        return f"Thought: Easy.\nAnswer: {text}" if "Action Input" in prompt else text
+
+    return answer
+
+
+def run_agent(agent: Agent, text: str, **about: Any) -> str:
+    async def run() -> str:
+        return str(await agent.run(user_msg=text, **about))
+
+    return asyncio.run(run())
+
+
+def stream_agent(agent: Agent, text: str, **about: Any) -> str:
+    async def run() -> str:
+        handler = agent.run(user_msg=text, **about)
+        async for _ in handler.stream_events():
+            pass
+        return str(await handler)
+
+    return asyncio.run(run())
+
+
+RUNS = [run_agent, stream_agent]
