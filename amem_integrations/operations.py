@@ -8,11 +8,14 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from amem_integrations.conditions import match
-from amem_integrations.errors import AMemError, InvalidInputError, NoteNotFoundError
+from amem_integrations.errors import InvalidInputError, NoteNotFoundError, StoreError
 from amem_integrations.formation.accept import accept
+from amem_integrations.formation.commit import note_failure
+from amem_integrations.formation.judging import failure
 from amem_integrations.formation.state import Settings, initial_state
 from amem_integrations.lifecycle import forget as forgetting
 from amem_integrations.lifecycle import revise
+from amem_integrations.models.chat_failures import is_interrupt
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace, decode, encode
 from amem_integrations.note import Hit, Note, Revision, Status, make_note, metadata_text
 from amem_integrations.ports import IO, Runnable
@@ -169,13 +172,31 @@ async def form(rooms: Rooms, io: IO, note: Note) -> Note:
     """Take a raw note through the formation graph; whatever fails, it stays stored."""
     try:
         for _ in range(_JUDGED_AGAIN):
-            done = await io.invoke(rooms.graph(), initial_state([note]))
-            if done["outcomes"][note.id]["status"] != "stale":
+            if await _form_once(rooms, io, note) != "stale":
                 break
-    except AMemError as error:
+    except StoreError as error:
         rooms.settings.ledger.count("formation.error")
         _LOG.warning("Formation failed (%s); the note stays raw.", type(error).__name__)
     return (await load(io, [note.id], note.namespace)).get(note.id, note)
+
+
+async def _form_once(rooms: Rooms, io: IO, note: Note) -> str:
+    """How a run of the formation graph ended; what it broke off with is kept on the note.
+
+    Unless it is the store, which would not keep that either.
+    """
+    graph, state = rooms.graph(), initial_state([note])
+    try:
+        return (await io.invoke(graph, state))["outcomes"][note.id]["status"]
+    except StoreError:
+        raise
+    except Exception as error:
+        if is_interrupt(error):
+            raise
+        ended = failure(error)
+    rooms.settings.ledger.count("formation.failed")
+    await note_failure(io, rooms.settings, state, note.id, ended["reason"])
+    return ended["status"]
 
 
 async def form_again(
@@ -199,7 +220,7 @@ async def form_next(rooms: Rooms, io: IO) -> bool:
     namespace = decode(waiting[0].payload["ns"])
     notes = await load(io, [waiting[0].id], namespace)
     for note in notes.values():
-        await io.invoke(rooms.graph(), initial_state([note]))
+        await _form_once(rooms, io, note)
     return True
 
 

@@ -110,11 +110,13 @@ async def judge_each(
     return judged, outcomes
 
 
-def failure(error: AMemError) -> Outcome:
+def failure(error: Exception) -> Outcome:
     """How a formation that hit `error` ended; its note stays raw and keeps the reason."""
     reason = error.reason if isinstance(error, AnalysisError) else type(error).__name__
     _LOG.warning("A judgement failed (%s); the note stays as it is.", reason)
-    return outcome("failed", f"{reason}: {error}")
+    _LOG.debug("Why.", exc_info=error)
+    # What others wrote into their errors may quote content or keys.
+    return outcome("failed", f"{reason}: {error}" if isinstance(error, AMemError) else reason)
 
 
 async def _subject(io: IO, settings: Settings, state: FormationState, note: Note) -> Subject:

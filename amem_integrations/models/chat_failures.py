@@ -91,10 +91,13 @@ _TRUNCATED = frozenset({"length", "max_tokens", "max_output_tokens", "model_leng
 
 def passes_through(error: Exception) -> bool:
     """Whether `error` is no failure at all: a graph that interrupts, or our own error."""
+    return is_interrupt(error) or isinstance(error, AnalysisError)
+
+
+def is_interrupt(error: Exception) -> bool:
+    """Whether a graph is being interrupted, which LangGraph tells by an exception."""
     graph_errors = sys.modules.get("langgraph.errors")
-    if graph_errors is not None and isinstance(error, graph_errors.GraphBubbleUp):
-        return True
-    return isinstance(error, AnalysisError)
+    return graph_errors is not None and isinstance(error, graph_errors.GraphBubbleUp)
 
 
 def classify(error: Exception, model: str) -> AnalysisError:
