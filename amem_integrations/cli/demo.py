@@ -269,11 +269,7 @@ def _show_numbers(
         found += len(ids & set(_found(answer)))
     recall = statistics.median(answer.milliseconds for answer in answers)
     evolved = sum(1 for _ in remembered.evolutions())
-    each = (
-        f", {1000 * remembered.seconds / remembered.added:.0f} ms a note"
-        if remembered.added
-        else ""
-    )
+    each = f", {remembered.seconds / remembered.added:.2f} s a note" if remembered.added else ""
     console.print(
         f"  {len(remembered.notes)} notes, {remembered.links} links, {evolved} evolutions"
     )
