@@ -100,18 +100,21 @@ async def add(
     check_choice("formation", formation, FORMATIONS)
     notes = _distinct(io, items, as_namespace(namespace))
     done: list[Note] = []
-    for start in range(0, len(notes), _CHUNK):
-        chunk = notes[start : start + _CHUNK]
-        stored = await accept(io, chunk)
-        for note, held in zip(chunk, stored, strict=True):
-            held = await _reconciled(rooms, io, note, held, formation)
-            if held.status is Status.RAW and formation == "inline":
-                held = await form(rooms, io, held)
-            done.append(held)
-            if progress is not None:
-                progress(len(done), len(notes))
-    if formation == "background":
-        rooms.wake()
+    try:
+        for start in range(0, len(notes), _CHUNK):
+            chunk = notes[start : start + _CHUNK]
+            stored = await accept(io, chunk)
+            for note, held in zip(chunk, stored, strict=True):
+                held = await _reconciled(rooms, io, note, held, formation)
+                if held.status is Status.RAW and formation == "inline":
+                    held = await form(rooms, io, held)
+                done.append(held)
+                if progress is not None:
+                    progress(len(done), len(notes))
+    finally:
+        # Also for what was stored before `progress` failed or the call was cancelled.
+        if formation == "background":
+            rooms.wake()
     return await _as_they_are(io, done)
 
 

@@ -56,3 +56,15 @@ def test_a_limit_that_is_no_count_is_refused(memory: AgenticMemory, limit: Any) 
 def test_a_limit_beyond_any_number_of_notes_means_all(memory: AgenticMemory) -> None:
     memory.add("The redis cache")
     assert len(memory.recent(limit=2**70)) == 1
+
+
+def test_progress_that_fails_leaves_no_note_behind_unformed() -> None:
+    def fails(done: int, total: int) -> None:
+        raise ZeroDivisionError
+
+    with open_memory(formation="off") as memory:
+        texts = ["The redis cache", "Redis eviction"]
+        with pytest.raises(ZeroDivisionError):
+            memory.add_many(texts, formation="background", progress=fails)
+        assert memory.flush(10)
+        assert memory.health()["formed"] == 2

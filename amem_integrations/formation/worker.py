@@ -76,8 +76,9 @@ class Worker:
             except StoreClosedError:
                 self._end()
                 return
-            except Exception as error:
-                # Whatever it is, a thread that ended would leave flush() waiting for ever.
+            except BaseException as error:
+                # Whatever it is, also the exit() of a model's library: a thread that ended would
+                # leave flush() waiting for ever.
                 pause = min(_LONGEST_PAUSE, pause * 2 or 1.0)
                 more = True
                 _LOG.warning("Background formation waits %.0f s (%s).", pause, type(error).__name__)

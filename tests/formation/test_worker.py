@@ -8,13 +8,13 @@ from amem_integrations.errors import StoreClosedError, StoreUnavailableError
 from amem_integrations.formation.worker import Worker
 
 
-def forming(*results: bool | Exception) -> Callable[[], bool]:
+def forming(*results: bool | BaseException) -> Callable[[], bool]:
     """Gives or raises each in turn, then says that nothing is waiting."""
     left = list(results)
 
     def form_next() -> bool:
         result = left.pop(0) if left else False
-        if isinstance(result, Exception):
+        if isinstance(result, BaseException):
             raise result
         return result
 
@@ -36,8 +36,10 @@ def test_flush_waits_until_nothing_is_waiting() -> None:
     worker.close()
 
 
-@pytest.mark.parametrize("error", [StoreUnavailableError("down"), KeyError("a defect")])
-def test_an_error_is_waited_out_and_the_thread_lives_on(error: Exception) -> None:
+@pytest.mark.parametrize(
+    "error", [StoreUnavailableError("down"), KeyError("a defect"), SystemExit(1), GeneratorExit()]
+)
+def test_an_error_is_waited_out_and_the_thread_lives_on(error: BaseException) -> None:
     worker = Worker(forming(error, True))
     assert worker.flush(10)
     worker.close()
