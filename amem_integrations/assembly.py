@@ -56,6 +56,10 @@ class Options:
         check_choice("mode", self.mode, MODES)
         if self.neighbours < 1:
             raise InvalidInputError(f"neighbours is at least 1; got {self.neighbours}.")
+        if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise InvalidInputError(
+                "api_key holds characters that no HTTP header can carry; copy the key again."
+            )
 
 
 class Assembly:

@@ -185,7 +185,14 @@ def test_an_item_with_a_misspelt_field_is_refused_before_anything_is_written(
 
 @pytest.mark.parametrize(
     "settings",
-    [{"formation": "later"}, {"mode": "both"}, {"neighbours": 0}, {"collection": "../up"}],
+    [
+        {"formation": "later"},
+        {"mode": "both"},
+        {"neighbours": 0},
+        {"collection": "../up"},
+        {"api_key": "schlüssel"},
+        {"api_key": "key\n"},
+    ],
 )
 def test_settings_that_mean_nothing_are_refused(settings: Any) -> None:
     with pytest.raises(InvalidInputError):

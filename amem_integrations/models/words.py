@@ -51,6 +51,7 @@ _HANGING = (
 )
 _PIECE = re.compile(f"[{_FIRST_VOWELS}]?[^{_FIRST_VOWELS}]{{1,20}}[{_HANGING}]*|[{_FIRST_VOWELS}]+")
 _IS_HANGUL = re.compile("[\uac00-\ud7a3]")
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
 _KANA = re.compile(f"[{_KATAKANA}{_HIRAGANA}]")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:[.,]\d+)?%?")
 _CLOCK = re.compile(r"\d{1,2}(?::\d{2}){1,2}|\d{4}-\d{1,2}-\d{1,2}|\d+(?:st|nd|rd|th)|\d+[ap]m")
@@ -124,7 +125,8 @@ def words_of(text: str, names: Collection[str] = ()) -> list[Word]:
     Chinese is segmented by rjieba, Japanese where its scripts change, Thai and Lao before
     vowels that begin a syllable; of other scripts without spaces a run is one word.
     """
-    text = text[:MAX_TEXT_CHARS]
+    # Terminal colours are no words; places in the text stay what they are.
+    text = _ESCAPE.sub(lambda found: " " * len(found[0]), text[:MAX_TEXT_CHARS])
     japanese = bool(_KANA.search(text))
     tokens = list(_TOKEN.finditer(text))
     language = _language([token.group().casefold() for token in tokens])

@@ -159,3 +159,8 @@ def test_mixed_text_is_chinese_when_chinese_says_most_of_it() -> None:
     assert not is_chinese("The note says 缓存 and nothing else of it")
     assert not is_chinese("東京のチーム")
     assert not is_chinese("plain")
+
+
+def test_terminal_colours_are_no_words() -> None:
+    found = [word.text for word in words_of("The \x1b[1;31mred\x1b[0m harbour")]
+    assert found == [word.text for word in words_of("The red harbour")]
