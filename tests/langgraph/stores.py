@@ -1,0 +1,55 @@
+"""A memory and a store on it for several test modules: opened once a module, emptied each time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from amem_integrations import AgenticMemory, Note
+from amem_integrations.conditions import match
+from amem_integrations.langgraph import AMemStore
+from amem_integrations.ports import run
+from amem_integrations.store.reading import every_point
+from tests.support import chat_model, open_memory
+
+NS = ("users", "ann")
+
+
+@pytest.fixture(scope="module", name="opened")
+def opened_fixture() -> Iterator[AgenticMemory]:
+    with open_memory(model=chat_model()) as memory:
+        yield memory
+
+
+@pytest.fixture(name="memory")
+def memory_fixture(opened: AgenticMemory) -> Iterator[AgenticMemory]:
+    """A memory with a model that links everything."""
+    yield opened
+    # Let the background finish; unlike `flush`, do not wait for the disk.
+    assert opened._wait(60)
+    run(opened._sync.engine.delete(match("kind", "note", "revision")))
+
+
+@pytest.fixture(name="store")
+def store_fixture(memory: AgenticMemory) -> AMemStore:
+    """A store that indexes "text" and forms notes before `put` returns."""
+    return AMemStore(memory, index={"fields": ["text"]}, formation="inline")
+
+
+def note(store: AMemStore, key: str) -> Note:
+    """The note behind an item that must be there."""
+    found = store.note(NS, key)
+    assert found is not None
+    return found
+
+
+def value(store: AMemStore, key: str) -> Any:
+    """The value of an item that must be there; reading it prolongs nothing."""
+    item = store.get(NS, key, refresh_ttl=False)
+    assert item is not None
+    return item.value
+
+
+def stored(memory: AgenticMemory) -> str:
+    """Everything that is kept, as text."""
+    return str([point.payload for point in run(every_point(memory._sync))])
