@@ -270,8 +270,19 @@ async def test_a_patch_sets_its_fields_and_leaves_the_rest(engine: Driven) -> No
     assert found.sparse is not None
 
 
+async def test_a_patch_may_state_the_version_that_it_is_meant_for(engine: Driven) -> None:
+    await engine.insert([point("one", attempts=0, version=2)])
+    await engine.patch(id_of("one"), {"attempts": 1}, expect=1)
+    (found,) = await engine.get([id_of("one")])
+    assert found.payload["attempts"] == 0
+    await engine.patch(id_of("one"), {"attempts": 1}, expect=2)
+    (found,) = await engine.get([id_of("one")])
+    assert (found.payload["attempts"], found.payload["version"]) == (1, 2)
+
+
 async def test_patching_a_point_that_is_gone_does_nothing(engine: Driven) -> None:
     await engine.patch(id_of("gone"), {"attempts": 1})
+    await engine.patch(id_of("gone"), {"attempts": 1}, expect=1)
     assert await engine.count(EVERYTHING) == 0
 
 
