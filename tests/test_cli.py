@@ -256,6 +256,13 @@ def test_stored_text_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert "red [bold]loud[/bold] backwards" in shown
 
 
+def test_a_namespace_cannot_steer_the_terminal(kept: Amem) -> None:
+    shown = kept("search", "gateway", "-n", "\x1b[2J\x1b]0;title\x07ann\u202e")
+    assert shown.exit_code == 0
+    assert "namespace" in shown.output
+    assert not set(shown.output) & set("\x1b\x07\u202e")
+
+
 @pytest.mark.parametrize("text", ["e\u0301té", "👩\u200d🔧", "素菜馆", "שלום", "नमस्ते"])
 def test_letters_of_any_script_are_shown_as_they_are(text: str) -> None:
     assert render.plain(text) == text

@@ -170,7 +170,8 @@ def search(
                 names[id] = render.handle(note)
         if not found:
             count = memory.count(labels)
-            console.print(f"Nothing found among {count} notes of namespace {'/'.join(labels)}.")
+            home = render.plain("/".join(labels))
+            console.print(f"Nothing found among {count} notes of namespace {home}.")
     if found:
         console.print(render.hits(found, names))
 
