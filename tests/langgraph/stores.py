@@ -1,5 +1,6 @@
 """A memory and a store on it for several test modules: opened once a module, emptied each time."""
 
+import importlib.util
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,12 @@ from amem_integrations.store.reading import every_point
 from tests.support import chat_model, open_memory
 
 NS = ("users", "ann")
+find_spec = importlib.util.find_spec
+
+
+def without_qdrant_edge(name: str, package: str | None = None) -> Any:
+    """`find_spec` on a platform without the embedded engine."""
+    return None if name == "qdrant_edge" else find_spec(name, package)
 
 
 @pytest.fixture(scope="module", name="opened")

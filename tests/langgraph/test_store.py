@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import importlib.util
 import threading
 import time
 import weakref
@@ -20,7 +21,14 @@ from typing_extensions import TypedDict
 from amem_integrations import AgenticMemory
 from amem_integrations.errors import InvalidFilterError, InvalidInputError, StoreClosedError
 from amem_integrations.langgraph import AMemStore
-from tests.langgraph.stores import NS, memory_fixture, opened_fixture, store_fixture, value
+from tests.langgraph.stores import (
+    NS,
+    memory_fixture,
+    opened_fixture,
+    store_fixture,
+    value,
+    without_qdrant_edge,
+)
 from tests.support import EMBEDDER, open_memory
 
 __all__ = ["memory_fixture", "opened_fixture", "store_fixture"]
@@ -184,8 +192,14 @@ async def test_a_server_takes_a_store_from_an_async_context_manager(tmp_path: Pa
         await store.aget(NS, "k")
 
 
-async def test_nothing_in_the_async_form_blocks_the_loop(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["EdgeEngine", "ClientEngine"])
+async def test_nothing_in_the_async_form_blocks_the_loop(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine == "ClientEngine":
+        monkeypatch.setattr(importlib.util, "find_spec", without_qdrant_edge)
     async with AMemStore.afrom_url(tmp_path, embedder=EMBEDDER, formation="inline") as store:
+        assert type(store.memory._async.engine).__name__ == engine
         ops = [PutOp(NS, str(n), {"text": f"green tea {n}"}, ttl=5) for n in range(20)]
         await store.abatch(ops)
         await asyncio.gather(*(store.aput(NS, "0", {"text": f"black tea {n}"}) for n in range(5)))

@@ -22,6 +22,7 @@ from amem_integrations.testing.store_contract.finding import FindingContract
 from amem_integrations.testing.store_contract.indexing import IndexingContract
 from amem_integrations.testing.store_contract.running import RunningContract
 from amem_integrations.testing.store_contract.values import ValueContract
+from tests.langgraph.stores import without_qdrant_edge
 from tests.support import EMBEDDER
 
 SERVER = os.environ.get("AMEM_TEST_QDRANT_URL")
@@ -86,13 +87,6 @@ class OneMemory(ContractBase):
 
     def pass_time(self, seconds: float) -> None:
         type(self).now += timedelta(seconds=seconds)
-
-
-find_spec = importlib.util.find_spec
-
-
-def without_qdrant_edge(name: str, package: str | None = None) -> Any:
-    return None if name == "qdrant_edge" else find_spec(name, package)
 
 
 class TestOnTheEmbeddedEngine(OneMemory, StoreContract):
