@@ -2,7 +2,7 @@
 
 LlamaIndex's own default, SQLite in memory, loses messages that are put at the same time and has
 no tables yet when it is first read twice at once. So the default here keeps messages itself, on
-no event loop in particular, and a database is set up by one caller at a time.
+no event loop in particular, and a database is set up before anyone reads it.
 """
 
 import asyncio
@@ -11,17 +11,20 @@ import threading
 from collections.abc import Mapping
 from itertools import count
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 from pydantic import PrivateAttr
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
 
 _LOG = logging.getLogger(__name__)
 
 # id, status, message as JSON
 _Row = tuple[int, MessageStatus, dict[str, Any]]
-_PAUSE = 0.002
 _SQLITE_IN_MEMORY = ("sqlite+aiosqlite:///:memory:", "sqlite+aiosqlite://")
 
 
@@ -127,25 +130,42 @@ class InProcessChatStore(AsyncDBChatStore):
 
 
 class SQLChatStore(SQLAlchemyChatStore):
-    """LlamaIndex's SQL chat store, whose tables exist before anyone uses them."""
+    """LlamaIndex's SQL chat store, for however many event loops, its table there before use.
 
-    _setting_up: Any = PrivateAttr(default_factory=threading.Lock)
+    Connections belong to the loop that made them, so each loop has an engine, which keeps none
+    open. An engine of the caller's own is used as it is, on every loop.
+    """
+
+    _given_engine: AsyncEngine | None = PrivateAttr(default=None)
+    _by_loop: Any = PrivateAttr(default_factory=WeakKeyDictionary)
 
     async def _initialize(self) -> Any:
-        # A lock of one event loop will not do: the others run in other threads.
-        while not self._setting_up.acquire(blocking=False):  # noqa: ASYNC110
-            await asyncio.sleep(_PAUSE)
-        try:
-            return await super()._initialize()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        finally:
-            self._setting_up.release()
+        loop = asyncio.get_running_loop()
+        if loop not in self._by_loop:
+            try:
+                self._by_loop[loop] = await self._set_up()
+            except DBAPIError:
+                # Someone else made the table in the same moment; then it is there now.
+                self._by_loop[loop] = await self._set_up()
+        return self._by_loop[loop]
+
+    async def _set_up(self) -> Any:
+        # In a store of its own: LlamaIndex's shows a table to others before it is made.
+        store: Any = SQLAlchemyChatStore(
+            table_name=self.table_name,
+            async_database_uri=self.async_database_uri,
+            async_engine=self._given_engine
+            or create_async_engine(self.async_database_uri, poolclass=NullPool),
+            db_schema=self.db_schema,
+        )
+        return await store._initialize()
 
 
 def chat_store(
     *,
     chat_store: AsyncDBChatStore | None = None,
     async_database_uri: str | None = None,
-    async_engine: Any = None,
+    async_engine: AsyncEngine | None = None,
     table_name: str = "llama_index_memory",
     db_schema: str | None = None,
 ) -> AsyncDBChatStore:
@@ -154,15 +174,13 @@ def chat_store(
         return chat_store
     if async_engine is not None:
         async_database_uri = async_engine.url.render_as_string(hide_password=False)
-    if async_database_uri in (None, *_SQLITE_IN_MEMORY):
+    elif async_database_uri is None or async_database_uri in _SQLITE_IN_MEMORY:
         return InProcessChatStore()
-    opened: Any = SQLChatStore  # its __init__ takes more than its fields
-    return opened(
-        table_name=table_name,
-        async_database_uri=async_database_uri,
-        async_engine=async_engine,
-        db_schema=db_schema,
+    store = SQLChatStore(
+        table_name=table_name, async_database_uri=async_database_uri, db_schema=db_schema
     )
+    store._given_engine = async_engine  # pyright: ignore[reportPrivateUsage]
+    return store
 
 
 def dumped(store: AsyncDBChatStore, key: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llama_index.core.memory import BaseMemoryBlock, InsertMethod, Memory
+from llama_index.core.memory.memory import DEFAULT_MEMORY_BLOCKS_TEMPLATE
 from llama_index.core.prompts import RichPromptTemplate
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore
 
@@ -19,6 +20,7 @@ from amem_integrations.memory import AgenticMemory
 _LOG = logging.getLogger(__name__)
 
 _OWN = ("namespace", "top_k", "hops", "ingest", "roles", "scope", "max_tokens", "placing")
+_TEMPLATE = DEFAULT_MEMORY_BLOCKS_TEMPLATE.template_str
 _CHAT = (
     "session_id",
     "token_limit",
@@ -39,12 +41,13 @@ def dumped(memory: Memory, notes: AMemNotes, *, blocks: int) -> dict[str, Any]:
             blocks,
         )
     own = {name: getattr(memory, name) for name in _OWN}
+    template = memory.memory_blocks_template.template_str
     return {
         "class_name": memory.class_name(),
         "own": {**own, "namespace": list(own["namespace"]), "roles": list(own["roles"])},
         "chat": {name: getattr(memory, name) for name in _CHAT},
         "insert_method": memory.insert_method.value,
-        "template": memory.memory_blocks_template.template_str,
+        "template": None if template == _TEMPLATE else template,
         "chat_store": chat_stores.dumped(memory.sql_store, memory.session_id),
         "place": notes.source.place,
         "waiting": notes.waiting,
@@ -71,7 +74,9 @@ def arguments(
         "own": {**own, "namespace": tuple(own["namespace"]), "roles": tuple(own["roles"])},
         "waiting": list(data["waiting"]),
         "insert_method": InsertMethod(data["insert_method"]),
-        "memory_blocks_template": RichPromptTemplate(data["template"]),
+        "memory_blocks_template": DEFAULT_MEMORY_BLOCKS_TEMPLATE
+        if data["template"] is None
+        else RichPromptTemplate(data["template"]),
         "chat_store": chat_store or chat_stores.loaded(data["chat_store"], chat["session_id"]),
         "memory_blocks": memory_blocks,
         **chat,

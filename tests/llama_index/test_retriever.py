@@ -1,0 +1,135 @@
+"""AMemRetriever: notes as nodes."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.tools import RetrieverTool
+
+from amem_integrations import AgenticMemory
+from amem_integrations.errors import StoreClosedError
+from amem_integrations.llama_index import AMemRetriever
+from amem_integrations.testing.llama_index import ScriptedLLM
+from tests.support import chat_model, open_memory
+
+FACT = "My dog is called Rex."
+QUESTION = "What is the name of my dog?"
+
+Retrieve = Callable[..., list[NodeWithScore]]
+
+
+def retrieve(retriever: AMemRetriever, query: Any) -> list[NodeWithScore]:
+    return retriever.retrieve(query)
+
+
+def aretrieve(retriever: AMemRetriever, query: Any) -> list[NodeWithScore]:
+    return asyncio.run(retriever.aretrieve(query))
+
+
+FORMS = [retrieve, aretrieve]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_note_is_a_text_node_with_its_id_and_score(core: AgenticMemory, form: Retrieve) -> None:
+    note = core.add(FACT, namespace="calvin")
+    (found,) = form(AMemRetriever(core, namespace="calvin"), QUESTION)
+    assert isinstance(found.node, TextNode)
+    assert (found.node.node_id, found.node.text) == (note.id, FACT)
+    assert found.score == core.search(QUESTION, namespace="calvin")[0].score
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_metadata_tells_what_was_understood_and_why_it_was_found(form: Retrieve) -> None:
+    with open_memory(model=chat_model()) as core:
+        first = core.add(FACT, namespace="calvin")
+        second = core.add(
+            "Rex eats fish.",
+            namespace="calvin",
+            speaker="Calvin",
+            session="s1",
+            occurred_at=datetime(2026, 3, 1, tzinfo=UTC),
+            metadata={"mood": "fine"},
+        )
+        nodes = form(AMemRetriever(core, namespace="calvin"), "What does Rex eat?")
+    (node,) = [each.node for each in nodes if each.node.node_id == second.id]
+    assert node.metadata["keywords"] == list(second.keywords)
+    assert node.metadata["tags"] == list(second.tags)
+    assert node.metadata["context"] == second.context
+    assert [link["note"] for link in node.metadata["links"]] == [first.id]
+    assert node.metadata["links"][0]["reason"]
+    assert (node.metadata["speaker"], node.metadata["session"]) == ("Calvin", "s1")
+    assert node.metadata["time"] == "2026-03-01T00:00:00+00:00"
+    assert node.metadata["created_at"] == second.created_at.isoformat()
+    assert node.metadata["metadata"] == {"mood": "fine"}
+    assert set(node.metadata["why"]) <= {"dense", "sparse", "link"}
+
+
+def test_a_model_is_shown_the_text_when_and_by_whom(core: AgenticMemory) -> None:
+    core.add(FACT, namespace="calvin", speaker="Calvin")
+    (found,) = AMemRetriever(core, namespace="calvin").retrieve(QUESTION)
+    shown = found.node.get_content(MetadataMode.LLM)
+    lines = [line for line in shown.splitlines() if line]
+    assert [line.partition(":")[0] for line in lines[:-1]] == ["time", "speaker"]
+    assert lines[-1] == FACT
+
+
+def test_an_index_of_ones_own_embeds_what_the_paper_embeds(core: AgenticMemory) -> None:
+    core.add(FACT, namespace="calvin")
+    (found,) = AMemRetriever(core, namespace="calvin").retrieve(QUESTION)
+    embedded = found.node.get_content(MetadataMode.EMBED)
+    names = {line.partition(":")[0] for line in embedded.splitlines() if ":" in line}
+    assert names == {"keywords", "tags", "context"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_only_the_notes_of_its_namespace_are_found(core: AgenticMemory, form: Retrieve) -> None:
+    core.add(FACT, namespace="hobbes")
+    assert form(AMemRetriever(core, namespace="calvin"), QUESTION) == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_it_is_limited_and_filtered(core: AgenticMemory, form: Retrieve) -> None:
+    for n in range(6):
+        core.add(f"Dog number {n}", namespace="calvin", session=f"s{n % 2}")
+    retriever = AMemRetriever(core, namespace="calvin", top_k=2, filter={"session": "s1"})
+    nodes = form(retriever, "dog")
+    assert len(nodes) == 2
+    assert {node.metadata["session"] for node in nodes} == {"s1"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_blank_query_finds_nothing(core: AgenticMemory, form: Retrieve) -> None:
+    core.add(FACT, namespace="calvin")
+    assert form(AMemRetriever(core, namespace="calvin"), QueryBundle(" ")) == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_goes_wrong_is_raised(form: Retrieve) -> None:
+    core = open_memory()
+    core.close()
+    with pytest.raises(StoreClosedError):
+        form(AMemRetriever(core, namespace="calvin"), QUESTION)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_query_engine_answers_from_the_notes(core: AgenticMemory, is_async: bool) -> None:
+    core.add(FACT, namespace="calvin")
+    llm = ScriptedLLM(["Rex."])
+    engine = RetrieverQueryEngine.from_args(AMemRetriever(core, namespace="calvin"), llm=llm)
+    answer = asyncio.run(engine.aquery(QUESTION)) if is_async else engine.query(QUESTION)
+    assert str(answer) == "Rex."
+    assert FACT in llm.calls[0].text
+    assert "keywords" not in llm.calls[0].text
+    assert answer.source_nodes[0].node.text == FACT  # type: ignore[attr-defined]
+
+
+def test_it_is_a_tool_as_any_retriever(core: AgenticMemory) -> None:
+    core.add(FACT, namespace="calvin")
+    tool = RetrieverTool.from_defaults(
+        AMemRetriever(core, namespace="calvin"), name="notes", description="What is known."
+    )
+    assert FACT in tool(QUESTION).content
