@@ -64,9 +64,9 @@ def acknowledged_before_kills(directory: Path) -> list[str]:
         writer = int(nursery.stdout.readline())
         if number % 5:
             # Most are killed while they write, some while they are still opening the store.
-            opened = log.read_text().count("ready")
+            lines = log.read_text().count("\n") + number % 4
             deadline = time.monotonic() + 30
-            while log.read_text().count("ready") == opened and time.monotonic() < deadline:
+            while log.read_text().count("\n") <= lines and time.monotonic() < deadline:
                 time.sleep(0.002)
         time.sleep(chance.uniform(0.0, 0.15))
         os.kill(writer, signal.SIGKILL)
@@ -79,7 +79,7 @@ def acknowledged_before_kills(directory: Path) -> list[str]:
 
 def test_no_acknowledged_note_is_lost_by_a_kill_at_any_instant(tmp_path: Path) -> None:
     acknowledged = acknowledged_before_kills(tmp_path)
-    assert len(acknowledged) >= ROUNDS
+    assert len(acknowledged) >= ROUNDS // 2
     assert len(set(acknowledged)) == len(acknowledged)
     with open_memory(tmp_path / "store", model=chat_model()) as memory:
         assert memory.check() == []
