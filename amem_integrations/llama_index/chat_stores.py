@@ -18,7 +18,8 @@ from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, Messag
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 from pydantic import PrivateAttr
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
+from sqlalchemy.orm import sessionmaker
 from sqlalchemy.pool import NullPool
 
 _LOG = logging.getLogger(__name__)
@@ -137,28 +138,34 @@ class SQLChatStore(SQLAlchemyChatStore):
     """
 
     _given_engine: AsyncEngine | None = PrivateAttr(default=None)
+    _made_table: Any = PrivateAttr(default=None)
     _by_loop: Any = PrivateAttr(default_factory=WeakKeyDictionary)
 
     async def _initialize(self) -> Any:
         loop = asyncio.get_running_loop()
         if loop not in self._by_loop:
-            try:
-                self._by_loop[loop] = await self._set_up()
-            except DBAPIError:
-                # Someone else made the table in the same moment; then it is there now.
-                self._by_loop[loop] = await self._set_up()
-        return self._by_loop[loop]
+            engine = self._given_engine or create_async_engine(
+                self.async_database_uri, poolclass=NullPool
+            )
+            if self._made_table is None:
+                try:
+                    self._made_table = await self._make_table(engine)
+                except DBAPIError:
+                    # Someone else made it in the same moment; then it is there now.
+                    self._made_table = await self._make_table(engine)
+            sessions: Any = sessionmaker(engine, class_=AsyncSession, expire_on_commit=False)  # pyright: ignore[reportCallIssue, reportArgumentType]
+            self._by_loop[loop] = sessions
+        return self._by_loop[loop], self._made_table
 
-    async def _set_up(self) -> Any:
-        # In a store of its own: LlamaIndex's shows a table to others before it is made.
+    async def _make_table(self, engine: AsyncEngine) -> Any:
+        # By another store: LlamaIndex's shows a table to others before it is made.
         store: Any = SQLAlchemyChatStore(
             table_name=self.table_name,
             async_database_uri=self.async_database_uri,
-            async_engine=self._given_engine
-            or create_async_engine(self.async_database_uri, poolclass=NullPool),
+            async_engine=engine,
             db_schema=self.db_schema,
         )
-        return await store._initialize()
+        return (await store._initialize())[1]
 
 
 def chat_store(

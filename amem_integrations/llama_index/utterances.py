@@ -24,8 +24,8 @@ _SPEAKERS = {
 SPEAKERS = ("user", "assistant")
 
 _TRACE = re.compile(r"\s*(?:Thought|Action|Observation)\s*:")
-_LAST_STEP = re.compile(r".*^\s*Observation\s*:", re.MULTILINE | re.DOTALL)
-_ANSWER = re.compile(r"^\s*Answer\s*:\s*(.*)", re.MULTILINE | re.DOTALL)
+_OBSERVATION = re.compile(r"^\s*Observation\s*:", re.MULTILINE)
+_ANSWER = re.compile(r"^\s*Thought\s*:.*?^\s*Answer\s*:\s*(.*)", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,15 @@ def _utterance(message: ChatMessage) -> Utterance | None:
         if _calls_tools(message):
             return None
         if _TRACE.match(text):
-            answer = _ANSWER.search(_LAST_STEP.sub("", text, count=1))
-            text = answer[1] if answer else ""
+            text = _answer(text)
     return Utterance(speaker, text) if text.strip() else None
+
+
+def _answer(trace: str) -> str:
+    """What a trace ends with; a tool's words, which may look like it, are not taken for it."""
+    steps = [0, *(found.start() for found in _OBSERVATION.finditer(trace))]
+    answer = _ANSWER.search(trace, steps[-1]) or _ANSWER.search(trace)
+    return answer[1] if answer else ""
 
 
 def _calls_tools(message: ChatMessage) -> bool:
