@@ -3,9 +3,16 @@
 from collections.abc import Iterator
 
 import pytest
+from llama_index.core.utils import get_tokenizer
 
 from amem_integrations import AgenticMemory
 from tests.support import open_memory
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tokenizer() -> None:
+    """LlamaIndex reads its tokenizer from a file at first use, wherever that happens to be."""
+    get_tokenizer()
 
 
 @pytest.fixture
