@@ -5,22 +5,19 @@ no tables yet when it is first read twice at once. So the default here keeps mes
 no event loop in particular, and a database is set up before anyone reads it.
 """
 
-import asyncio
 import logging
 import threading
 from collections.abc import Mapping
 from itertools import count
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 from pydantic import PrivateAttr
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
-from sqlalchemy.orm import sessionmaker
-from sqlalchemy.pool import NullPool
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from amem_integrations.llama_index.sql import SQLChatStore
 
 _LOG = logging.getLogger(__name__)
 
@@ -130,44 +127,6 @@ class InProcessChatStore(AsyncDBChatStore):
         self._rows.setdefault(key, []).extend((next(self._ids), status, data) for data in new)
 
 
-class SQLChatStore(SQLAlchemyChatStore):
-    """LlamaIndex's SQL chat store, for however many event loops, its table there before use.
-
-    Connections belong to the loop that made them, so each loop has an engine, which keeps none
-    open. An engine of the caller's own is used as it is, on every loop.
-    """
-
-    _given_engine: AsyncEngine | None = PrivateAttr(default=None)
-    _made_table: Any = PrivateAttr(default=None)
-    _by_loop: Any = PrivateAttr(default_factory=WeakKeyDictionary)
-
-    async def _initialize(self) -> Any:
-        loop = asyncio.get_running_loop()
-        if loop not in self._by_loop:
-            engine = self._given_engine or create_async_engine(
-                self.async_database_uri, poolclass=NullPool
-            )
-            if self._made_table is None:
-                try:
-                    self._made_table = await self._make_table(engine)
-                except DBAPIError:
-                    # Someone else made it in the same moment; then it is there now.
-                    self._made_table = await self._make_table(engine)
-            sessions: Any = sessionmaker(engine, class_=AsyncSession, expire_on_commit=False)  # pyright: ignore[reportCallIssue, reportArgumentType]
-            self._by_loop[loop] = sessions
-        return self._by_loop[loop], self._made_table
-
-    async def _make_table(self, engine: AsyncEngine) -> Any:
-        # By another store: LlamaIndex's shows a table to others before it is made.
-        store: Any = SQLAlchemyChatStore(
-            table_name=self.table_name,
-            async_database_uri=self.async_database_uri,
-            async_engine=engine,
-            db_schema=self.db_schema,
-        )
-        return (await store._initialize())[1]
-
-
 def chat_store(
     *,
     chat_store: AsyncDBChatStore | None = None,
@@ -183,11 +142,9 @@ def chat_store(
         async_database_uri = async_engine.url.render_as_string(hide_password=False)
     elif async_database_uri is None or async_database_uri in _SQLITE_IN_MEMORY:
         return InProcessChatStore()
-    store = SQLChatStore(
-        table_name=table_name, async_database_uri=async_database_uri, db_schema=db_schema
+    return SQLChatStore.at(
+        async_database_uri, table_name=table_name, db_schema=db_schema, engine=async_engine
     )
-    store._given_engine = async_engine  # pyright: ignore[reportPrivateUsage]
-    return store
 
 
 def dumped(store: AsyncDBChatStore, key: str) -> dict[str, Any]:
