@@ -7,6 +7,7 @@ are recalled, and what travels when the object is serialised; `notes` does the r
 import os
 import uuid
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Self, cast
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -24,7 +25,7 @@ from amem_integrations.llama_index.source import Source, choose
 from amem_integrations.llama_index.utterances import SPEAKERS
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import as_namespace
-from amem_integrations.note import check_content
+from amem_integrations.note import make_note
 from amem_integrations.operations import NamespaceLike, NoteLike, check_choice
 
 SCOPES = ("user", "session")
@@ -92,8 +93,6 @@ class AMemMemory(Conversation):
         check_choice("scope", scope, SCOPES)
         for role in roles:
             check_choice("roles", role, SPEAKERS)
-        if session_id is not None:
-            check_content(session_id)
         placing = insert_method.value if isinstance(insert_method, InsertMethod) else insert_method
         check_choice("insert_method", placing, PLACINGS)
         own: dict[str, Any] = {
@@ -108,6 +107,8 @@ class AMemMemory(Conversation):
             "max_tokens": max_tokens,
             "placing": placing,
         }
+        # Refuses a session that no note can have, before anything is said in it.
+        make_note("-", namespace=own["namespace"], now=datetime.now(UTC), session=session_id)
         store = {name: kwargs.pop(name) for name in _STORE_ARGUMENTS if name in kwargs}
         memory = cls._made(
             choose(core, location, llm, embed_model),

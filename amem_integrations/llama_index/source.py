@@ -22,7 +22,7 @@ _LOG = logging.getLogger(__name__)
 # A key must not travel, and a clock cannot.
 _STAYS = frozenset({"location", "api_key", "clock"})
 
-_open: WeakValueDictionary[str, AgenticMemory] = WeakValueDictionary()
+_cores: WeakValueDictionary[str, AgenticMemory] = WeakValueDictionary()
 _tokens: WeakKeyDictionary[AgenticMemory, str] = WeakKeyDictionary()
 
 
@@ -56,19 +56,18 @@ class Source:
     def _opened(self) -> AgenticMemory:
         with self._lock:
             if self.core is None:
-                known = _open.get(_name(self.place))
-                self.core = None if known is None or known.closed else known
+                self.core = _found(self.place)
             if self.core is None:
                 self.core, self.owned = self._open(), True
-                _open[_name(self.place)] = self.core
+                _cores[_name(self.place)] = self.core
             return self.core
 
     def _open(self) -> AgenticMemory:
         location, settings = self.place["location"], dict(self.place["settings"])
         if location is None:
             _LOG.warning(
-                "The notes of this memory were in a temporary directory of another process; it "
-                "starts without any. Give AMemMemory a location to keep them."
+                "The notes of this memory were in a temporary directory that is gone; it starts "
+                "without any. Give AMemMemory a location to keep them."
             )
         settings["model"] = self._llm or settings["model"] or configured("llm")
         settings["embedder"] = (
@@ -103,8 +102,9 @@ def choose(
 
 
 def restored(place: Mapping[str, Any], llm: Any = None, embed_model: Any = None) -> Source:
-    """The memory at a place that was serialised; found or opened on first use."""
-    return Source(None, place, owned=False, llm=llm, embed_model=embed_model)
+    """The memory at a place that was serialised; if it is not open here, opened on first use."""
+    # Taken hold of at once, or it might be gone with whoever was serialised.
+    return Source(_found(place), place, owned=False, llm=llm, embed_model=embed_model)
 
 
 def configured(name: str) -> Any:
@@ -129,8 +129,13 @@ def _known(core: AgenticMemory, *, owned: bool) -> Source:
             if name not in _STAYS
         },
     }
-    _open[_name(place)] = core
+    _cores[_name(place)] = core
     return Source(core, place, owned=owned)
+
+
+def _found(place: Mapping[str, Any]) -> AgenticMemory | None:
+    known = _cores.get(_name(place))
+    return None if known is None or known.closed else known
 
 
 def _name(place: Mapping[str, Any]) -> str:

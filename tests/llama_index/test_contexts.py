@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import gc
 import json
 from typing import Any
 
@@ -95,5 +96,27 @@ def test_a_memory_rebuilt_by_hand_takes_the_place_of_the_restored_one(
         await after.store.set("memory", AMemMemory.from_dict(memory.to_dict(), core=core))
         await agent.run(user_msg=QUESTION, ctx=after)
         assert len(await (await after.store.get("memory")).aget_all()) == 4
+
+    asyncio.run(run())
+
+
+def test_a_memory_that_only_a_context_holds_keeps_its_notes() -> None:
+    from tests.models.test_embedding_llama_index import plain
+
+    llm = ScriptedFunctionCallingLLM(["Noted."], after="repeat")
+    agent = FunctionAgent(llm=llm)
+
+    async def run() -> None:
+        context = Context(agent)
+        memory = AMemMemory.from_defaults(embed_model=plain(), namespace="calvin")
+        await agent.run(user_msg=FACT, memory=memory, ctx=context)
+        del memory
+        for _ in range(3):
+            gc.collect()
+            await agent.run(user_msg=QUESTION, ctx=context)
+        kept = await context.store.get("memory")
+        await kept.areset()
+        assert FACT in str(await kept.aget(input=QUESTION))
+        assert kept.events == {}
 
     asyncio.run(run())

@@ -44,6 +44,7 @@ def test_it_is_a_llama_index_memory_and_never_falsy(core: AgenticMemory) -> None
         {"roles": ("user", "tool")},
         {"insert_method": "footer"},
         {"session_id": " "},
+        {"session_id": "s" * 5000},
         {"namespace": ""},
         {"llm": "openai:gpt-4o-mini"},
         {"location": "./elsewhere"},

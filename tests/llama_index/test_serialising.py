@@ -204,7 +204,7 @@ memory.close()
     assert FACT in notes
 
 
-def test_notes_of_a_temporary_directory_of_another_process_are_missed_aloud(
+def test_notes_of_a_temporary_directory_that_is_gone_are_missed_aloud(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     from tests.models.test_embedding_llama_index import plain
@@ -215,7 +215,7 @@ def test_notes_of_a_temporary_directory_of_another_process_are_missed_aloud(
     restored = AMemMemory.from_dict(data, embed_model=plain())
     with caplog.at_level(logging.WARNING):
         restored.put(user(FACT))
-    assert "temporary directory of another process" in caplog.text
+    assert "temporary directory that is gone" in caplog.text
     assert FACT in text_of(restored.get())
     restored.close()
 
