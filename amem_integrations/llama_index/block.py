@@ -53,6 +53,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
     roles: tuple[str, ...] = SPEAKERS
 
     _notes: AMemNotes = PrivateAttr()
+    _tokenize: Callable[[str], list[Any]] = PrivateAttr()
 
     def __init__(
         self,
@@ -66,6 +67,8 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         self._connect(choose(core, None, None, None), [])
 
     def _connect(self, source: Source, waiting: list[dict[str, Any]]) -> None:
+        # LlamaIndex reads its tokenizer from a file at first use; later a loop may be running.
+        self._tokenize = cast("Callable[[str], list[Any]]", get_tokenizer())
         self._notes = AMemNotes(
             source,
             self.namespace,
@@ -85,7 +88,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
             AWAITED,
             last_question(messages or []),
             token_budget=self.max_tokens,
-            count_tokens=_count_tokens,
+            count_tokens=self._count_tokens,
         )
 
     async def aput(
@@ -122,7 +125,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         """The content without its least relevant notes; None when none is left."""
         if not content:
             return None
-        return shortened(content, tokens_to_truncate, count_tokens=_count_tokens) or None
+        return shortened(content, tokens_to_truncate, count_tokens=self._count_tokens) or None
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Not the connection; and LlamaIndex's Memory drops all blocks if one cannot be pickled.
@@ -141,7 +144,5 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self
 
-
-def _count_tokens(text: str) -> int:
-    tokenize = cast("Callable[[str], list[Any]]", get_tokenizer())
-    return len(tokenize(text))
+    def _count_tokens(self, text: str) -> int:
+        return len(self._tokenize(text))
