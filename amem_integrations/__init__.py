@@ -4,8 +4,9 @@ Text becomes a note, notes are linked and evolve, and recall follows the links (
 arXiv 2502.12110). Importing this package loads no framework: names resolve on first use.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from amem_integrations.lazy import attributes
 
 if TYPE_CHECKING:
     from amem_integrations.errors import AMemError as AMemError
@@ -17,27 +18,16 @@ if TYPE_CHECKING:
     from amem_integrations.note import Status as Status
 
 _HOMES = {
-    "AgenticMemory": "memory",
-    "AMemError": "errors",
-    "Hit": "note",
-    "Link": "note",
-    "Note": "note",
-    "Revision": "note",
-    "Status": "note",
+    "AgenticMemory": ".memory",
+    "AMemError": ".errors",
+    "Hit": ".note",
+    "Link": ".note",
+    "Note": ".note",
+    "Revision": ".note",
+    "Status": ".note",
 }
 
 __all__ = ["AMemError", "AgenticMemory", "Hit", "Link", "Note", "Revision", "Status"]
 __version__ = "0.1.0"
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = attributes(__name__, _HOMES)

@@ -104,7 +104,7 @@ def _failed(memory: AgenticMemory, error: Exception) -> dict[str, Any]:
 
 def _typed(name: str, fields: dict[str, Any]) -> type[Any]:
     # The one name among the fields that is not known before is the caller's.
-    return cast("type[Any]", TypedDict(name, fields, total=False))  # pyright: ignore
+    return cast("type[Any]", TypedDict(name, fields, total=False))  # pyright: ignore[reportArgumentType]
 
 
 def _next(state: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """AgenticMemory in LlamaIndex: names resolve on first use, since each loads the framework."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from amem_integrations.lazy import attributes
 
 if TYPE_CHECKING:
     from amem_integrations.llama_index.block import AMemMemoryBlock as AMemMemoryBlock
@@ -10,23 +11,12 @@ if TYPE_CHECKING:
     from amem_integrations.llama_index.tools import create_memory_tools as create_memory_tools
 
 _HOMES = {
-    "AMemMemory": "memory",
-    "AMemMemoryBlock": "block",
-    "AMemRetriever": "retriever",
-    "create_memory_tools": "tools",
+    "AMemMemory": ".memory",
+    "AMemMemoryBlock": ".block",
+    "AMemRetriever": ".retriever",
+    "create_memory_tools": ".tools",
 }
 
 __all__ = ["AMemMemory", "AMemMemoryBlock", "AMemRetriever", "create_memory_tools"]
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = attributes(__name__, _HOMES)

@@ -3,8 +3,9 @@
 Names resolve on first use, so that taking one loads only what that one needs.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from amem_integrations.lazy import attributes
 
 if TYPE_CHECKING:
     from amem_integrations.testing.chat import Call as Call
@@ -14,24 +15,13 @@ if TYPE_CHECKING:
     from amem_integrations.testing.store_contract import StoreContract as StoreContract
 
 _HOMES = {
-    "Call": "chat",
-    "HashEmbedder": "embedder",
-    "ScriptExhaustedError": "script",
-    "ScriptedChatModel": "chat",
-    "StoreContract": "store_contract",
+    "Call": ".chat",
+    "HashEmbedder": ".embedder",
+    "ScriptExhaustedError": ".script",
+    "ScriptedChatModel": ".chat",
+    "StoreContract": ".store_contract",
 }
 
 __all__ = ["Call", "HashEmbedder", "ScriptExhaustedError", "ScriptedChatModel", "StoreContract"]
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = attributes(__name__, _HOMES)

@@ -1,0 +1,28 @@
+"""Public names that load their module on first use, so that importing a package loads little."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def attributes(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of `package`, for its `__init__` to bind.
+
+    homes: the module of each name, relative to the package: ".memory", "..langchain.tools".
+    """
+
+    def get(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(home, package), name)
+        # Found without this function from now on.
+        setattr(import_module(package), name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(import_module(package)), *homes})
+
+    return get, names
