@@ -142,7 +142,6 @@ def test_a_note_comes_back_the_same_through_json(note: Note) -> None:
     assert note_from(dataclasses.replace(point, payload=json.loads(text.encode()))) == note
 
 
-@pytest.mark.skipif("parts" not in TRIED, reason="notes have no parts")
 @given(st.lists(visible, min_size=1, max_size=4))
 def test_the_parts_of_a_note_come_back(texts: list[str]) -> None:
     fields: dict[str, Any] = {"parts": tuple(map(len, texts)), "content": "\n".join(texts)}
