@@ -240,10 +240,14 @@ async def resume(rooms: Rooms, io: IO, *, retry_parked: bool) -> int:
 async def _unpark(io: IO) -> None:
     after = None
     while page := await io.engine.scroll(
-        match("status", Status.PARKED), limit=_CHUNK, after=after, fields=("ns",)
+        match("status", Status.PARKED), limit=_CHUNK, after=after, fields=("version",)
     ):
         for point in page:
-            await io.engine.patch(point.id, {"status": str(Status.RAW), "attempts": 0})
+            await io.engine.patch(
+                point.id,
+                {"status": str(Status.RAW), "attempts": 0},
+                expect=point.payload["version"],
+            )
         after = page[-1].id
 
 

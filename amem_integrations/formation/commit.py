@@ -78,7 +78,9 @@ async def note_failure(
         settings.ledger.count("formation.parked")
     # Not a change of the note itself: the version stays, so that nothing in flight is upset.
     await io.engine.patch(
-        note_id, {"attempts": attempts, "last_error": reason[:500], "status": str(status)}
+        note_id,
+        {"attempts": attempts, "last_error": reason[:500], "status": str(status)},
+        expect=note.version,
     )
 
 

@@ -7,7 +7,10 @@ import pytest
 
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.errors import AnalysisError
+from amem_integrations.formation import commit
 from amem_integrations.formation.state import initial_state
+from amem_integrations.ports import run
+from amem_integrations.store.reading import load
 from tests.support import again, chat_model, judgement, links_everything, open_memory
 
 
@@ -149,3 +152,22 @@ def test_failures_park_the_note_which_stays_findable_and_can_be_retried() -> Non
         assert memory.resume() == 0
         assert memory.resume(retry_parked=True) == 1
         assert again(memory, note).status is Status.FORMED
+
+
+def test_a_failure_leaves_a_note_alone_that_another_formed_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with open_memory(model=chat_model()) as memory:
+        raw = memory.add("The redis cache", formation="off")
+
+        async def read_before_the_other(*args: Any) -> Any:
+            monkeypatch.setattr(commit, "load", load)
+            notes = await load(*args)
+            memory.resume()
+            return notes
+
+        monkeypatch.setattr(commit, "load", read_before_the_other)
+        settings, state = memory._rooms.settings, initial_state([raw])
+        run(commit.note_failure(memory._sync, settings, state, raw.id, "too late"))
+        found = again(memory, raw)
+        assert (found.status, found.last_error, found.attempts) == (Status.FORMED, None, 0)
