@@ -246,7 +246,7 @@ async def _unpark(io: IO) -> None:
             await io.engine.patch(
                 point.id,
                 {"status": str(Status.RAW), "attempts": 0},
-                expect=point.payload["version"],
+                expect={"version": point.payload["version"]},
             )
         after = page[-1].id
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from amem_integrations.conditions import Condition
 from amem_integrations.judgement import (
@@ -29,6 +29,8 @@ from amem_integrations.note import as_utc
 
 T = TypeVar("T")
 Vector = list[float]
+Fields: TypeAlias = Mapping[str, str | int | None]
+"""What payload fields must still hold for a write to happen; None: a number that is missing."""
 
 
 # -- who keeps: engines ---------------------------------------------------------------------
@@ -119,25 +121,25 @@ class Engine(Protocol):
         self,
         points: Sequence[Point],
         *,
-        expect: Mapping[str, int],
+        expect: Mapping[str, Fields],
         present: Collection[str] = (),
         new: Sequence[Point] = (),
     ) -> frozenset[str]:
-        """Replace points in one operation if each is still at the version it was read at.
+        """Replace points in one operation if each still is as it was read.
 
-        `expect` gives the version of each point; `present` names further points that must
-        exist; those of `new` whose ids are free are added with them. Returns the ids that
-        failed; where the engine can, nothing was written then.
+        `expect` gives, by id, what tells that (`schema.as_read`); `present` names further points
+        that must exist; those of `new` whose ids are free are added with them. Returns the ids
+        that failed; where the engine can, nothing was written then.
         A server may have written the other points: the caller redoes what was left out.
         """
         ...
 
     async def patch(
-        self, id: str, payload: Mapping[str, Any], *, expect: int | None = None
+        self, id: str, payload: Mapping[str, Any], *, expect: Fields | None = None
     ) -> None:
         """Set payload fields without raising the version; nothing if the point is gone.
 
-        expect: nor if it is at another version than this one.
+        expect: nor if one of these fields holds something else.
         """
         ...
 

@@ -39,6 +39,7 @@ from amem_integrations.judgement import Judgement
 from amem_integrations.note import Note, Status, clean_text
 from amem_integrations.ports import IO
 from amem_integrations.store.reading import load
+from amem_integrations.store.schema import as_read
 
 _LOG = logging.getLogger(__name__)
 _ROUNDS = 8
@@ -80,7 +81,7 @@ async def note_failure(
     await io.engine.patch(
         note_id,
         {"attempts": attempts, "last_error": reason[:500], "status": str(status)},
-        expect=note.version,
+        expect={"version": note.version},
     )
 
 
@@ -210,7 +211,7 @@ async def _write(
     points = await embedded_points(io, writes, known=known)
     left_out = await io.engine.commit(
         points,
-        expect={note.id: note.version for note in olds},
+        expect={note.id: as_read(note) for note in olds},
         present=present - {note.id for note in writes},
         new=archived(olds),
     )

@@ -18,7 +18,7 @@ from amem_integrations.namespace import Namespace
 from amem_integrations.note import Note, Revision
 from amem_integrations.ports import IO, Point
 from amem_integrations.store.reading import influenced_by, linking_to, load, revisions
-from amem_integrations.store.schema import revision_point
+from amem_integrations.store.schema import as_read, revision_point
 
 _ROUNDS = 8
 
@@ -116,7 +116,7 @@ async def _replace(
     )
     rest = replace(rest, version=revision.version, revision=revision)
     points = await embedded_points(io, [rest], known=await known_vectors(io, [note]))
-    expect = {note.id: note.version}
+    expect = {note.id: as_read(note)}
     before = {each.version: each for each in chain}
     records = {each.version: revision_point(note, each) for each in clean}
     current = note.revision.version if note.revision else None
@@ -127,7 +127,7 @@ async def _replace(
             new.append(record)
         elif version == current or before[version] != _of(clean, version):
             points.append(record)
-            expect[record.id] = version
+            expect[record.id] = {"version": version}
     if await io.engine.commit(points, expect=expect, new=new):
         return False
     undone = [revision_point(note, each).id for each in chain if each.version not in records]

@@ -43,4 +43,6 @@ async def _open(io: IO, state: FormationState, *, ended: bool = False) -> list[N
 
 async def _set(io: IO, note: Note, status: Status, why: str | None) -> None:
     # Not a change of the note itself: the version stays, and with it what is judged of it.
-    await io.engine.patch(note.id, {"status": str(status), "last_error": why}, expect=note.version)
+    await io.engine.patch(
+        note.id, {"status": str(status), "last_error": why}, expect={"version": note.version}
+    )

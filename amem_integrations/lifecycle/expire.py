@@ -13,7 +13,7 @@ from amem_integrations.lifecycle.forget import forget
 from amem_integrations.namespace import Namespace, decode
 from amem_integrations.note import Note
 from amem_integrations.ports import IO
-from amem_integrations.store.schema import micros
+from amem_integrations.store.schema import duration, micros
 
 _PAGE = 256
 
@@ -36,11 +36,13 @@ def is_alive(note: Note, now: datetime) -> bool:
 
 
 async def prolong(io: IO, notes: Iterable[Note]) -> None:
-    """Start the time of each note anew; nothing for one without, or changed since it was read."""
+    """Start the time of each note anew; nothing for one that has none, or another by now."""
     now = io.now()
     await io.gather(
         *(
-            io.engine.patch(note.id, {"expires_at": micros(now + note.ttl)}, expect=note.version)
+            io.engine.patch(
+                note.id, {"expires_at": micros(now + note.ttl)}, expect={"ttl": duration(note.ttl)}
+            )
             for note in notes
             if note.ttl is not None
         )

@@ -14,6 +14,7 @@ from amem_integrations.formation.retract import Retraction, retract
 from amem_integrations.note import Note
 from amem_integrations.ports import IO, Vector
 from amem_integrations.store.reading import load
+from amem_integrations.store.schema import as_read
 
 _ROUNDS = 8
 
@@ -43,7 +44,7 @@ async def overwrite(
                 taken_back += await retract(io, held.id, held.namespace, analyst)
             after = _after(held, given, same)
             points = await embedded_points(io, [after], known=known)
-            if not await io.engine.commit(points, expect={held.id: held.version}):
+            if not await io.engine.commit(points, expect={held.id: as_read(held)}):
                 if not same:
                     await _drop_history(io, held)
                 return after, taken_back

@@ -16,7 +16,7 @@ from amem_integrations.lifecycle.overwrite import overwrite
 from amem_integrations.note import Note, Revision, Status, check_content
 from amem_integrations.ports import IO
 from amem_integrations.store.reading import load, revisions
-from amem_integrations.store.schema import link_from
+from amem_integrations.store.schema import as_read, link_from
 
 _ROUNDS = 8
 _REVERTED = ("content", "keywords", "tags", "context", "links", "status")
@@ -139,7 +139,7 @@ async def _replace(io: IO, before: Note, after: Note) -> bool:
     points = await embedded_points(io, [after], first=first, known=known)
     present = [link.to for link in after.outgoing]
     return not await io.engine.commit(
-        points, expect={before.id: before.version}, present=present, new=archived([before])
+        points, expect={before.id: as_read(before)}, present=present, new=archived([before])
     )
 
 

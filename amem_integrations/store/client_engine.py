@@ -14,9 +14,9 @@ from typing import Any, TypeAlias, TypeVar, cast
 from qdrant_client import models
 
 from amem_integrations.conditions import Any as AnyOf
-from amem_integrations.conditions import Condition, both, ids, match
+from amem_integrations.conditions import Condition, Not, Range, both, ids, match
 from amem_integrations.errors import StoreError, StoreUnavailableError
-from amem_integrations.ports import Point, Query, Scored, SparseVector
+from amem_integrations.ports import Fields, Point, Query, Scored, SparseVector
 from amem_integrations.store.client_calls import Call, Caller
 from amem_integrations.store.client_filters import to_filter
 from amem_integrations.store.schema import INDEXES, Index
@@ -145,11 +145,11 @@ class ClientEngine:
         self,
         points: Sequence[Point],
         *,
-        expect: Mapping[str, int],
+        expect: Mapping[str, Fields],
         present: Collection[str] = (),
         new: Sequence[Point] = (),
     ) -> frozenset[str]:
-        """Replace points in one operation if each is still at the version it was read at.
+        """Replace points in one operation if each still is as it was read.
 
         Returns the ids that failed. Nothing was written if the check found them; on a server
         another writer can come between the check and the write, and then those that are
@@ -157,19 +157,20 @@ class ClientEngine:
         """
         check_points([*points, *new], self._dimension)
         if unstated := {point.id for point in points} - expect.keys():
-            raise StoreError(f"A commit must state the version of {', '.join(sorted(unstated))}.")
+            raise StoreError(
+                f"A commit must state what it expects of {', '.join(sorted(unstated))}."
+            )
         return await self._perform(partial(_commit, points, expect, present, new))
 
     async def patch(
-        self, id: str, payload: Mapping[str, Any], *, expect: int | None = None
+        self, id: str, payload: Mapping[str, Any], *, expect: Fields | None = None
     ) -> None:
         """Set payload fields without raising the version; nothing if the point is gone.
 
-        expect: nor if it is at another version than this one.
+        expect: nor if one of these fields holds something else.
         """
         check_points([Point(id, dict(payload))], self._dimension)
-        unchanged = () if expect is None else (match("version", expect),)
-        selector = to_filter(both(ids([id]), *unchanged))
+        selector = to_filter(_unchanged(id, expect or {}))
         await self._perform(
             lambda ask: _write(ask, "set_payload", payload=dict(payload), points=selector)
         )
@@ -215,13 +216,13 @@ async def _insert(points: Sequence[Point], ask: Ask) -> frozenset[str]:
 
 async def _commit(
     points: Sequence[Point],
-    expect: Mapping[str, int],
+    expect: Mapping[str, Fields],
     present: Collection[str],
     new: Sequence[Point],
     ask: Ask,
 ) -> frozenset[str]:
-    stored = await _stored([*expect, *present], ask)
-    changed = {id for id, version in expect.items() if stored.get(id, {}).get("version") != version}
+    stored = await _stored([*expect, *present], ask, *expect.values())
+    changed = {id for id, fields in expect.items() if not _holds(stored.get(id), fields)}
     failed = changed | {id for id in present if id not in stored}
     if failed or not points:
         return frozenset(failed)
@@ -229,9 +230,7 @@ async def _commit(
         # First, so that a crash in between leaves too much of them and not too little.
         await _insert(new, ask)
     token = uuid.uuid4().hex
-    unchanged = AnyOf(
-        tuple(both(ids([point.id]), match("version", expect[point.id])) for point in points)
-    )
+    unchanged = AnyOf(tuple(_unchanged(point.id, expect[point.id]) for point in points))
     await _write(
         ask,
         "upsert",
@@ -259,15 +258,30 @@ async def _without(token: str, points: Iterable[Point], ask: Ask) -> frozenset[s
     return frozenset(id for id in wanted if token not in stored.get(id, {}).get(WRITE, []))
 
 
-async def _stored(wanted: Iterable[str], ask: Ask) -> dict[str, dict[str, Any]]:
-    """Version and write tokens of the points that exist, as most replicas have them."""
+def _holds(stored: Mapping[str, Any] | None, fields: Fields) -> bool:
+    return stored is not None and all(stored.get(name) == value for name, value in fields.items())
+
+
+def _unchanged(id: str, fields: Fields) -> Condition:
+    """The same as a condition, for the server to judge."""
+    return both(
+        ids([id]),
+        *(
+            Not(Range(name, gte=0)) if value is None else match(name, value)
+            for name, value in fields.items()
+        ),
+    )
+
+
+async def _stored(wanted: Iterable[str], ask: Ask, *expected: Fields) -> dict[str, dict[str, Any]]:
+    """Write tokens, and what something is expected of, as most replicas have them."""
     known = [id for id in dict.fromkeys(wanted) if is_id(id)]
     if not known:
         return {}
     records = await ask(
         "retrieve",
         ids=known,
-        with_payload=["version", WRITE],
+        with_payload=sorted({WRITE, *(name for fields in expected for name in fields)}),
         with_vectors=False,
         consistency=models.ReadConsistencyType.MAJORITY,
     )

@@ -13,7 +13,7 @@ import qdrant_edge as edge
 
 from amem_integrations.conditions import Condition, HasId
 from amem_integrations.errors import StoreClosedError, StoreError
-from amem_integrations.ports import Point, Query, Scored, SparseVector, Vector
+from amem_integrations.ports import Fields, Point, Query, Scored, SparseVector, Vector
 from amem_integrations.store.edge_filters import compile_filter
 from amem_integrations.store.shards import Shard
 from amem_integrations.store.validation import check_points, check_query, is_id
@@ -98,7 +98,7 @@ class EdgeEngine:
     async def insert(self, points: Sequence[Point]) -> frozenset[str]:
         check_points(points, self._dimension)
         with self._open().use() as opened:
-            taken = _versions(opened, [point.id for point in points]).keys()
+            taken = _stored(opened, [point.id for point in points]).keys()
             free = {point.id: point for point in reversed(points) if point.id not in taken}
             self._upsert(list(free.values()), edge.UpdateMode.InsertOnly)
         return frozenset(taken)
@@ -107,7 +107,7 @@ class EdgeEngine:
         self,
         points: Sequence[Point],
         *,
-        expect: Mapping[str, int],
+        expect: Mapping[str, Fields],
         present: Collection[str] = (),
         new: Sequence[Point] = (),
     ) -> frozenset[str]:
@@ -118,26 +118,29 @@ class EdgeEngine:
         engine would judge it again when it replays its log, on what it had flushed by then.
         """
         if unexpected := {point.id for point in points} - expect.keys():
-            raise StoreError(f"A commit must state the version of {', '.join(sorted(unexpected))}.")
+            raise StoreError(
+                f"A commit must state what it expects of {', '.join(sorted(unexpected))}."
+            )
         check_points([*points, *new], self._dimension)
         with self._open().use() as opened:
-            versions = _versions(opened, [*expect, *present, *(point.id for point in new)])
-            failed = {id for id, version in expect.items() if versions.get(id) != version}
-            failed.update(id for id in present if id not in versions)
+            asked = [*expect, *present, *(point.id for point in new)]
+            stored = _stored(opened, asked, *expect.values())
+            failed = {id for id, fields in expect.items() if not _holds(stored.get(id), fields)}
+            failed.update(id for id in present if id not in stored)
             if not failed:
-                free = [point for point in new if point.id not in versions]
+                free = [point for point in new if point.id not in stored]
                 self._upsert([*points, *free], edge.UpdateMode.Upsert)
         return frozenset(failed)
 
     async def patch(
-        self, id: str, payload: Mapping[str, Any], *, expect: int | None = None
+        self, id: str, payload: Mapping[str, Any], *, expect: Fields | None = None
     ) -> None:
         changed = Point(id, dict(payload))
         check_points([changed], self._dimension)
         with self._open().use() as opened:
             # Engines log an operation on a missing point, and its failure, for good.
-            versions = _versions(opened, [id])
-            if versions and expect in (None, versions[id]):
+            stored = _stored(opened, [id], expect or {})
+            if _holds(stored.get(id), expect or {}):
                 operation = edge.UpdateOperation.set_payload([id], changed.payload)
                 self._shard.update(operation, _size(changed))
 
@@ -146,7 +149,7 @@ class EdgeEngine:
         with self._open().use() as opened:
             # Ids, not the filter: the log cannot be read again past a deeply nested one.
             if isinstance(where, HasId):
-                _delete(self._shard, list(_versions(opened, where.ids)))
+                _delete(self._shard, list(_stored(opened, where.ids)))
                 return
             while True:
                 request = edge.ScrollRequest(
@@ -223,11 +226,18 @@ def _sparse(vector: SparseVector) -> edge.SparseVector:
     return edge.SparseVector(list(vector.indices), list(vector.values))
 
 
-def _versions(opened: edge.EdgeShard, ids: Collection[str]) -> dict[str, int | None]:
-    """The versions of those points that exist."""
+def _stored(
+    opened: edge.EdgeShard, ids: Collection[str], *expected: Fields
+) -> dict[str, dict[str, Any]]:
+    """Of those points that exist, the fields of which something is expected."""
     wanted = cast("list[edge.PointId]", [id for id in ids if is_id(id)])
-    records = opened.retrieve(wanted, ["version"], False)
-    return {str(record.id): (record.payload or {}).get("version") for record in records}
+    names = sorted({name for fields in expected for name in fields})
+    records = opened.retrieve(wanted, names or False, False)
+    return {str(record.id): record.payload or {} for record in records}
+
+
+def _holds(stored: Mapping[str, Any] | None, fields: Fields) -> bool:
+    return stored is not None and all(stored.get(name) == value for name, value in fields.items())
 
 
 def _delete(shard: Shard, ids: "Sequence[edge.PointId]") -> None:

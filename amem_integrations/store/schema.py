@@ -15,7 +15,7 @@ from typing import Any
 from amem_integrations.conditions import Condition, both, match
 from amem_integrations.namespace import Namespace, decode, encode, prefixes
 from amem_integrations.note import Change, Link, Note, Revision, Status
-from amem_integrations.ports import Point, SparseVector, Vector
+from amem_integrations.ports import Fields, Point, SparseVector, Vector
 from amem_integrations.store import facts
 
 SCHEMA_VERSION = 1
@@ -70,6 +70,11 @@ def micros(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
+def duration(span: timedelta) -> int:
+    """In microseconds."""
+    return span // _MICROSECOND
+
+
 def moment(value: int) -> datetime:
     return _EPOCH + timedelta(microseconds=value)
 
@@ -105,7 +110,7 @@ def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None)
         "occurred_at": None if note.occurred_at is None else micros(note.occurred_at),
         "value": note.value_json,
         "parts": None if note.parts is None else list(note.parts),
-        "ttl": None if note.ttl is None else note.ttl // _MICROSECOND,
+        "ttl": None if note.ttl is None else duration(note.ttl),
         "expires_at": None if note.expires_at is None else micros(note.expires_at),
         "last_error": note.last_error,
     }
@@ -114,6 +119,17 @@ def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None)
         payload["revision"] = revision_json(note.revision)
         payload["influences"] = influences(note.id, note.revision)
     return Point(note.id, payload, dense, sparse)
+
+
+def as_read(note: Note) -> Fields:
+    """What tells that a stored note is still the one that was read.
+
+    The version, and what is set without raising it and must not be set back by a write.
+    """
+    return {
+        "version": note.version,
+        "expires_at": None if note.expires_at is None else micros(note.expires_at),
+    }
 
 
 def note_from(point: Point) -> Note:

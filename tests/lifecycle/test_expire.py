@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory, Note
+from amem_integrations.formation import commit
 from amem_integrations.items import item_note, sweep, write
 from amem_integrations.lifecycle import expire
 from amem_integrations.ports import SyncIO, run
@@ -86,6 +87,35 @@ def test_prolonging_gives_no_time_to_a_note_that_has_none_by_now(memory: Agentic
     put(memory, "k", "tea", None)
     run(expire.prolong(memory._sync, [note]))
     assert now(memory, note).expires_at is None
+
+
+def test_prolonging_counts_for_a_note_that_was_formed_since_it_was_read(
+    memory: AgenticMemory, time: list[datetime]
+) -> None:
+    read = put(memory, "k", "The redis cache", 5)
+    put(memory, "other", "Eviction policy", None)
+    assert now(memory, read).version > read.version
+    time[0] += timedelta(minutes=4)
+    run(expire.prolong(memory._sync, [read]))
+    assert now(memory, read).expires_at > read.expires_at
+
+
+def test_a_note_read_while_it_is_formed_keeps_its_new_time(
+    memory: AgenticMemory, time: list[datetime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = put(memory, "k", "The redis cache", 5)
+    embed = commit.embedded_points
+
+    async def read_meanwhile(*args: Any, **options: Any) -> Any:
+        time[0] += timedelta(minutes=1)
+        await expire.prolong(memory._sync, [note])
+        monkeypatch.setattr(commit, "embedded_points", embed)
+        return await embed(*args, **options)
+
+    monkeypatch.setattr(commit, "embedded_points", read_meanwhile)
+    put(memory, "other", "Eviction policy", None)
+    assert now(memory, note).version > note.version
+    assert now(memory, note).expires_at > note.expires_at
 
 
 class Interfered:

@@ -237,7 +237,7 @@ first = run(store.sync.count(EVERYTHING))
 for n in range(first, 1_000_000):
     run(store.sync.insert([point(n, [[1.0] * 4], {n: 1.0}, content="x" * 500)]))
     say(n)
-    run(store.sync.commit([point(n, [[2.0] * 4], version=2)], expect={id_of(n): 1}))
+    run(store.sync.commit([point(n, [[2.0] * 4], version=2)], expect={id_of(n): {"version": 1}}))
     say(n)
 """
     acknowledged: dict[int, int] = {}

@@ -78,9 +78,9 @@ def test_integers_are_compared_as_integers(store: ClientStore) -> None:
 
 def test_a_patch_expecting_another_version_does_nothing(store: ClientStore) -> None:
     run(store.sync.insert([make_point(1, version=2, status="raw")]))
-    run(store.sync.patch(point_id(1), {"status": "old"}, expect=1))
+    run(store.sync.patch(point_id(1), {"status": "old"}, expect={"version": 1}))
     assert run(store.sync.get([point_id(1)]))[0].payload["status"] == "raw"
-    run(store.sync.patch(point_id(1), {"status": "new"}, expect=2))
+    run(store.sync.patch(point_id(1), {"status": "new"}, expect={"version": 2}))
     assert run(store.sync.get([point_id(1)]))[0].payload["status"] == "new"
 
 
@@ -103,7 +103,11 @@ def test_of_threads_committing_at_once_one_wins_each_version(store: ClientStore)
         for _ in range(5):
             [point] = run(store.sync.get([point_id(1)]))
             version = point.payload["version"]
-            if not run(store.sync.commit([make_point(1, version + 1)], expect={point.id: version})):
+            if not run(
+                store.sync.commit(
+                    [make_point(1, version + 1)], expect={point.id: {"version": version}}
+                )
+            ):
                 wins.append(version)
 
     threads = [threading.Thread(target=climb) for _ in range(4)]
@@ -169,7 +173,7 @@ def test_a_commit_is_one_conditional_write_with_strong_ordering(server: Loopback
     store = open_at(server)
     run(store.sync.insert([make_point(1), make_point(2)]))
     server.requests.clear()
-    expect = {point_id(1): 1, point_id(2): 1}
+    expect = {point_id(n): {"version": 1} for n in (1, 2)}
     run(store.sync.commit([make_point(1, 2), make_point(2, 2)], expect=expect))
     writes = [(query, body) for method, _, query, body in server.requests if method == "PUT"]
     [(query, body)] = writes
@@ -198,10 +202,14 @@ def test_a_writer_who_comes_in_between_is_not_overwritten(server: LoopbackServer
     def come_between(method: str, path: str) -> None:
         if method == "PUT" and path.endswith("/points"):
             server.before = lambda method, path: None
-            run(other.sync.commit([make_point(1, 2, by="other")], expect={point_id(1): 1}))
+            run(
+                other.sync.commit(
+                    [make_point(1, 2, by="other")], expect={point_id(1): {"version": 1}}
+                )
+            )
 
     server.before = come_between
-    expect = {point_id(1): 1, point_id(2): 1}
+    expect = {point_id(n): {"version": 1} for n in (1, 2)}
     left_out = run(store.sync.commit([make_point(1, 2), make_point(2, 2)], expect=expect))
     assert left_out == {point_id(1)}
     first, second = run(store.sync.get([point_id(1), point_id(2)]))
@@ -220,7 +228,7 @@ def test_a_point_deleted_in_between_is_not_brought_back(server: LoopbackServer) 
             server.backend.delete("amem", models.PointIdsList(points=[point_id(1)]))
 
     server.before = delete_in_between
-    expect = {point_id(1): 1, point_id(2): 1}
+    expect = {point_id(n): {"version": 1} for n in (1, 2)}
     left_out = run(store.sync.commit([make_point(1, 2), make_point(2, 2)], expect=expect))
     assert left_out == {point_id(1)}
     assert [point.id for point in run(store.sync.scroll(EVERYTHING, limit=9))] == [point_id(2)]
@@ -236,10 +244,15 @@ def test_a_commit_that_others_followed_still_counts_as_written(server: LoopbackS
             server.after = lambda method, path: None
             for version in (2, 3):
                 following = make_point(1, version + 1)
-                assert not run(other.sync.commit([following], expect={point_id(1): version}))
+                assert not run(
+                    other.sync.commit([following], expect={point_id(1): {"version": version}})
+                )
 
     server.after = follow
-    assert run(store.sync.commit([make_point(1, 2)], expect={point_id(1): 1})) == frozenset()
+    assert (
+        run(store.sync.commit([make_point(1, 2)], expect={point_id(1): {"version": 1}}))
+        == frozenset()
+    )
     assert run(store.sync.get([point_id(1)]))[0].payload == make_point(1, 4).payload
     store.close()
     other.close()
@@ -258,7 +271,7 @@ def test_a_write_whose_answer_was_lost_is_not_taken_for_somebody_elses(
 
     for write in (
         lambda: store.sync.insert([make_point(1)]),
-        lambda: store.sync.commit([make_point(1, 2)], expect={point_id(1): 1}),
+        lambda: store.sync.commit([make_point(1, 2)], expect={point_id(1): {"version": 1}}),
     ):
         server.after = lose
         assert run(write()) == frozenset()

@@ -64,7 +64,7 @@ def test_local_mode_does_its_work_off_the_event_loop(
 
     async def use() -> None:
         await store.asynchronous.insert([make_point(1)])
-        await store.asynchronous.commit([make_point(1, 2)], expect={point_id(1): 1})
+        await store.asynchronous.commit([make_point(1, 2)], expect={point_id(1): {"version": 1}})
         await store.asynchronous.query([Query([1.0, 0.0, 0.0], EVERYTHING, 1)])
         await store.asynchronous.count(EVERYTHING)
         await store.asynchronous.delete(EVERYTHING)

@@ -244,7 +244,7 @@ CALLS: dict[str, Callable[[Driven], Any]] = {
     "count": lambda engine: engine.count(EVERYTHING),
     "facet": lambda engine: engine.facet("ns", EVERYTHING, limit=1),
     "insert": lambda engine: engine.insert([point(1)]),
-    "commit": lambda engine: engine.commit([point(1)], expect={id_of(1): 1}),
+    "commit": lambda engine: engine.commit([point(1)], expect={id_of(1): {"version": 1}}),
     "patch": lambda engine: engine.patch(id_of(1), {"attempts": 1}),
     "delete": lambda engine: engine.delete(EVERYTHING),
 }

@@ -8,7 +8,7 @@ import pytest
 
 from amem_integrations.conditions import EVERYTHING, HasId, Not, both, match
 from amem_integrations.errors import EmbeddingError, StoreError
-from amem_integrations.ports import Point, SparseVector, run
+from amem_integrations.ports import Fields, Point, SparseVector, run
 from amem_integrations.store.opening import Store
 from tests.store.contract import Driven, engine_fixture, store_fixture
 from tests.store.points import id_of, point
@@ -125,7 +125,9 @@ async def test_a_commit_with_a_bad_vector_changes_nothing(engine: Driven) -> Non
     await engine.insert([point("one"), point("two")])
     changed = [point("one", version=2), point("two", [[NAN] * 4], version=2)]
     with pytest.raises(EmbeddingError):
-        await engine.commit(changed, expect={id_of("one"): 1, id_of("two"): 1})
+        await engine.commit(
+            changed, expect={id_of("one"): {"version": 1}, id_of("two"): {"version": 1}}
+        )
     assert await engine.count(match("version", 1)) == 2
 
 
@@ -147,7 +149,7 @@ async def test_an_id_that_is_no_uuid_is_refused(engine: Driven) -> None:
 async def test_a_commit_replaces_whole_points(engine: Driven) -> None:
     await engine.insert([point("one", [EAST], {1: 1.0}, speaker="Ana", content="old")])
     failed = await engine.commit(
-        [point("one", [NORTH], version=2, content="new")], expect={id_of("one"): 1}
+        [point("one", [NORTH], version=2, content="new")], expect={id_of("one"): {"version": 1}}
     )
     assert failed == frozenset()
     (found,) = await engine.get([id_of("one")], vectors=True)
@@ -160,7 +162,12 @@ async def test_a_stale_version_fails_the_whole_commit(engine: Driven) -> None:
     await engine.insert([point("one"), point("two", version=5), point("three")])
     changed = [point(name, version=9) for name in ("one", "two", "three")]
     failed = await engine.commit(
-        changed, expect={id_of("one"): 1, id_of("two"): 4, id_of("three"): 1}
+        changed,
+        expect={
+            id_of("one"): {"version": 1},
+            id_of("two"): {"version": 4},
+            id_of("three"): {"version": 1},
+        },
     )
     assert failed == {id_of("two")}
     assert await engine.count(match("version", 9)) == 0
@@ -169,14 +176,16 @@ async def test_a_stale_version_fails_the_whole_commit(engine: Driven) -> None:
 async def test_a_commit_creates_nothing(engine: Driven) -> None:
     await engine.insert([point("one")])
     changed = [point("one", version=2), point("gone", version=2)]
-    failed = await engine.commit(changed, expect={id_of("one"): 1, id_of("gone"): 1})
+    failed = await engine.commit(
+        changed, expect={id_of("one"): {"version": 1}, id_of("gone"): {"version": 1}}
+    )
     assert failed == {id_of("gone")}
     assert [found.payload["version"] for found in await engine.scroll(EVERYTHING, limit=9)] == [1]
 
 
 async def test_a_commit_fails_if_a_point_that_must_be_present_is_gone(engine: Driven) -> None:
     await engine.insert([point("one"), point("target")])
-    changed, expect = [point("one", version=2)], {id_of("one"): 1}
+    changed, expect = [point("one", version=2)], {id_of("one"): {"version": 1}}
     present = [id_of("target"), id_of("gone")]
     assert await engine.commit(changed, expect=expect, present=present) == {id_of("gone")}
     assert await engine.count(match("version", 2)) == 0
@@ -188,17 +197,17 @@ async def test_a_commit_names_everything_that_failed(engine: Driven) -> None:
     await engine.insert([point("one", version=3)])
     failed = await engine.commit(
         [point("one", version=2)],
-        expect={id_of("one"): 1, id_of("two"): 1},
+        expect={id_of("one"): {"version": 1}, id_of("two"): {"version": 1}},
         present=[id_of("three"), "no uuid"],
     )
     assert failed == {id_of("one"), id_of("two"), id_of("three"), "no uuid"}
 
 
-async def test_a_commit_must_state_the_version_of_each_point(engine: Driven) -> None:
+async def test_a_commit_must_state_what_it_expects_of_each_point(engine: Driven) -> None:
     await engine.insert([point("one"), point("two")])
     changed = [point("one", version=2), point("two", version=2)]
-    with pytest.raises(StoreError, match="version"):
-        await engine.commit(changed, expect={id_of("one"): 1})
+    with pytest.raises(StoreError, match="expects"):
+        await engine.commit(changed, expect={id_of("one"): {"version": 1}})
     assert await engine.count(match("version", 1)) == 2
 
 
@@ -206,7 +215,9 @@ async def test_of_commits_side_by_side_exactly_one_wins(engine: Driven) -> None:
     await engine.insert([point("one")])
     for version in range(1, 6):
         rivals = (
-            engine.commit([point("one", version=version + 1)], expect={id_of("one"): version})
+            engine.commit(
+                [point("one", version=version + 1)], expect={id_of("one"): {"version": version}}
+            )
             for _ in range(8)
         )
         outcomes = await asyncio.gather(*rivals)
@@ -223,7 +234,9 @@ def test_of_commits_in_many_threads_exactly_one_wins_each_round(store: Store) ->
         for version in range(1, 21):
             start.wait()
             changed = point("one", version=version + 1, winner=thread)
-            wins[thread] += not run(store.sync.commit([changed], expect={id_of("one"): version}))
+            wins[thread] += not run(
+                store.sync.commit([changed], expect={id_of("one"): {"version": version}})
+            )
 
     threads = [threading.Thread(target=compete, args=(n,)) for n in range(8)]
     for thread in threads:
@@ -272,17 +285,32 @@ async def test_a_patch_sets_its_fields_and_leaves_the_rest(engine: Driven) -> No
 
 async def test_a_patch_may_state_the_version_that_it_is_meant_for(engine: Driven) -> None:
     await engine.insert([point("one", attempts=0, version=2)])
-    await engine.patch(id_of("one"), {"attempts": 1}, expect=1)
+    await engine.patch(id_of("one"), {"attempts": 1}, expect={"version": 1})
     (found,) = await engine.get([id_of("one")])
     assert found.payload["attempts"] == 0
-    await engine.patch(id_of("one"), {"attempts": 1}, expect=2)
+    await engine.patch(id_of("one"), {"attempts": 1}, expect={"version": 2})
     (found,) = await engine.get([id_of("one")])
     assert (found.payload["attempts"], found.payload["version"]) == (1, 2)
 
 
+async def test_a_write_may_expect_that_a_number_is_missing(engine: Driven) -> None:
+    without: Fields = {"version": 1, "expires_at": None}
+    await engine.insert([point("one"), point("two", expires_at=5)])
+    for name in ("one", "two"):
+        await engine.patch(id_of(name), {"status": "patched"}, expect=without)
+    assert [found.id for found in await engine.scroll(match("status", "patched"), limit=9)] == [
+        id_of("one")
+    ]
+    changed = [point("one", version=2), point("two", version=2)]
+    expect = {id_of("one"): without, id_of("two"): without}
+    assert await engine.commit(changed, expect=expect) == {id_of("two")}
+    expect[id_of("two")] = {"version": 1, "expires_at": 5}
+    assert await engine.commit(changed, expect=expect) == frozenset()
+
+
 async def test_patching_a_point_that_is_gone_does_nothing(engine: Driven) -> None:
     await engine.patch(id_of("gone"), {"attempts": 1})
-    await engine.patch(id_of("gone"), {"attempts": 1}, expect=1)
+    await engine.patch(id_of("gone"), {"attempts": 1}, expect={"version": 1})
     assert await engine.count(EVERYTHING) == 0
 
 
@@ -317,10 +345,14 @@ async def test_flushing_loses_nothing(engine: Driven) -> None:
 async def test_new_points_come_with_a_commit_or_not_at_all(engine: Driven) -> None:
     await engine.insert([point("one"), point("taken", content="theirs")])
     new = [point("new"), point("taken", content="ours")]
-    stale = await engine.commit([point("one", version=2)], expect={id_of("one"): 7}, new=new)
+    stale = await engine.commit(
+        [point("one", version=2)], expect={id_of("one"): {"version": 7}}, new=new
+    )
     assert stale == {id_of("one")}
     assert await engine.get([id_of("new")]) == []
-    assert not await engine.commit([point("one", version=2)], expect={id_of("one"): 1}, new=new)
+    assert not await engine.commit(
+        [point("one", version=2)], expect={id_of("one"): {"version": 1}}, new=new
+    )
     found = await engine.get([id_of("new"), id_of("taken")])
     assert [each.payload.get("content") for each in found] == [None, "theirs"]
 
@@ -329,5 +361,7 @@ async def test_a_new_point_with_a_bad_vector_stops_the_commit(engine: Driven) ->
     await engine.insert([point("one")])
     bad = point("bad", [[NAN] * 4])
     with pytest.raises(EmbeddingError):
-        await engine.commit([point("one", version=2)], expect={id_of("one"): 1}, new=[bad])
+        await engine.commit(
+            [point("one", version=2)], expect={id_of("one"): {"version": 1}}, new=[bad]
+        )
     assert await engine.count(match("version", 2)) == 0

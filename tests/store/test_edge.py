@@ -111,7 +111,7 @@ def test_a_disk_without_room_refuses_writes_and_goes_on_reading(
     )
     for write in (
         store.sync.insert([point("two")]),
-        store.sync.commit([point("one", version=2)], expect={id_of("one"): 1}),
+        store.sync.commit([point("one", version=2)], expect={id_of("one"): {"version": 1}}),
         store.sync.patch(id_of("one"), {"attempts": 1}),
         store.sync.delete(EVERYTHING),
     ):
