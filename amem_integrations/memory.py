@@ -1,8 +1,8 @@
 """AgenticMemory, the one front door.
 
 Every operation has a sync and an async form of the same name, the latter with an `a` in
-front: those that write stand in `remembering.py`, those that read in `recalling.py`. What
-they work with is put together in `assembly.py`.
+front: those that write stand in `remembering.py`, those that read in `recalling.py`, an
+operator's in `tending.py`. What they work with is put together in `assembly.py`.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from amem_integrations.operations import Formation, Rooms
 from amem_integrations.ports import IO, run
 from amem_integrations.recalling import Recalling
 from amem_integrations.remembering import Remembering
+from amem_integrations.tending import Tending
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AgenticMemory(Remembering, Recalling):
+class AgenticMemory(Remembering, Recalling, Tending):
     """A memory that takes notes, links them, lets them evolve, and finds them again.
 
     location: a directory (the embedded engine, one process at a time), the URL of a Qdrant

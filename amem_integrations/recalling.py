@@ -1,12 +1,10 @@
-"""The half of AgenticMemory that only reads, in both forms."""
+"""The part of AgenticMemory that only reads, in both forms."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from amem_integrations import operations
-from amem_integrations.ledger import Usage
-from amem_integrations.lifecycle.check import Finding, check
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.note import Hit, Link, Note, Revision
 from amem_integrations.operations import Forms, NamespaceLike, NoteLike, address
@@ -16,7 +14,7 @@ from amem_integrations.store.reading import namespaces
 
 
 class Recalling(Forms):
-    """Searching, reading and counting notes."""
+    """Searching and reading notes."""
 
     def search(
         self,
@@ -111,33 +109,3 @@ class Recalling(Forms):
     async def acount(self, namespace: NamespaceLike | None = None) -> int:
         """`count`, awaited."""
         return sum((await operations.counts(self._async, namespace)).values())
-
-    def health(self, namespace: NamespaceLike | None = None) -> dict[str, int]:
-        """Notes by status, and every event counted since opening: dropped, failed, redone."""
-        return {
-            **run(operations.counts(self._sync, namespace)),
-            **self._rooms.settings.ledger.events(),
-        }
-
-    async def ahealth(self, namespace: NamespaceLike | None = None) -> dict[str, int]:
-        """`health`, awaited."""
-        counts = await operations.counts(self._async, namespace)
-        return {**counts, **self._rooms.settings.ledger.events()}
-
-    def count_event(self, event: str) -> None:
-        """Count something that an adapter skipped or failed at, so that `health` shows it."""
-        self._rooms.settings.ledger.count(event)
-
-    def usage(self, namespace: NamespaceLike | None = None) -> Mapping[str, Usage]:
-        """Model calls, tokens and seconds since opening, by step and in total."""
-        return self._rooms.settings.ledger.usage(
-            None if namespace is None else as_namespace(namespace)
-        )
-
-    def check(self) -> list[Finding]:
-        """Scan everything for what must not be there; empty when all is well."""
-        return run(check(self._sync))
-
-    async def acheck(self) -> list[Finding]:
-        """`check`, awaited."""
-        return await check(self._async)

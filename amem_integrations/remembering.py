@@ -1,12 +1,12 @@
-"""The half of AgenticMemory that changes what is stored, in both forms."""
+"""The part of AgenticMemory that changes what is stored, in both forms."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
 from amem_integrations import operations
-from amem_integrations.lifecycle.forget import Forgotten, forget_namespace
-from amem_integrations.namespace import DEFAULT, as_namespace
+from amem_integrations.lifecycle.forget import Forgotten
+from amem_integrations.namespace import DEFAULT
 from amem_integrations.note import Note
 from amem_integrations.operations import Formation, Forms, NamespaceLike, NoteLike, Progress
 from amem_integrations.ports import run
@@ -125,14 +125,6 @@ class Remembering(Forms):
         """`forget`, awaited."""
         return await operations.forget(self._rooms, self._async, note, namespace)
 
-    def forget_namespace(self, namespace: NamespaceLike) -> Forgotten:
-        """Remove every note of exactly this namespace."""
-        return run(forget_namespace(self._sync, as_namespace(namespace)))
-
-    async def aforget_namespace(self, namespace: NamespaceLike) -> Forgotten:
-        """`forget_namespace`, awaited."""
-        return await forget_namespace(self._async, as_namespace(namespace))
-
     def revert(
         self,
         note: NoteLike,
@@ -155,14 +147,3 @@ class Remembering(Forms):
     ) -> Note:
         """`revert`, awaited."""
         return await operations.revert(self._rooms, self._async, note, namespace, to_version)
-
-    def resume(self, *, retry_parked: bool = False) -> int:
-        """Form every note that is still raw, oldest first; returns how many were formed.
-
-        retry_parked: also those that were given up after repeated failures.
-        """
-        return run(operations.resume(self._rooms, self._sync, retry_parked=retry_parked))
-
-    async def aresume(self, *, retry_parked: bool = False) -> int:
-        """`resume`, awaited."""
-        return await operations.resume(self._rooms, self._async, retry_parked=retry_parked)
