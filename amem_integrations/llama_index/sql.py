@@ -65,7 +65,7 @@ async def engine_here(uri: str) -> AsyncEngine:
     """
     here = asyncio.get_running_loop(), uri
     if here not in _engines:
-        for place in [place for place in _engines if place[0].is_closed()]:
+        for place in [place for place in list(_engines) if place[0].is_closed()]:
             _engines.pop(place, None)
         engine = create_async_engine(uri)
         keeper = _keep(here, engine)
