@@ -7,6 +7,7 @@ LlamaIndex's `Memory` asks it at every read, and tells it what leaves the short-
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, Self, cast
 
@@ -15,6 +16,7 @@ from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer  # pyright: ignore[reportUnknownVariableType]
 from pydantic import PrivateAttr
 
+from amem_integrations.errors import InvalidInputError
 from amem_integrations.llama_index.forms import AWAITED
 from amem_integrations.llama_index.notes import AMemNotes, Ingest
 from amem_integrations.llama_index.source import Source, choose, restored
@@ -26,6 +28,7 @@ from amem_integrations.llama_index.utterances import (
 )
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import as_namespace
+from amem_integrations.note import make_note
 from amem_integrations.operations import NamespaceLike
 from amem_integrations.recall.pack import shortened
 
@@ -108,6 +111,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         said = utterances(messages, self.roles)
         times: Counter[Utterance] = Counter()
         items: list[dict[str, Any]] = []
+        told = session if self._can_be_told(session) else None
         for each in said:
             parts = json.dumps([session, each.speaker, each.text, times[each]])
             times[each] += 1
@@ -116,10 +120,17 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
                     "content": each.text,
                     "key": "block:" + blake2b(parts.encode(), digest_size=16).hexdigest(),
                     "speaker": each.speaker,
-                    "session": session,
+                    "session": told,
                 }
             )
         await self._notes.ingest(AWAITED, items)
+
+    def _can_be_told(self, session: str | None) -> bool:
+        try:
+            make_note("-", namespace=self.namespace, now=datetime.now(UTC), session=session)
+        except InvalidInputError:
+            return False
+        return True
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """The content without its least relevant notes; None when none is left."""

@@ -79,8 +79,8 @@ class Conversation(Memory):
         history: list[ChatMessage],
         messages: list[ChatMessage],
     ) -> list[ContentBlock]:
-        turn = (self._turn, question)
-        if self._recalled is None or self._recalled[0] != turn:
+        turn, recalled = (self._turn, question), self._recalled
+        if recalled is None or recalled[0] != turn:
             session = await self._known_session()
             # What the chat shows anyway is not recalled.
             shown = session.keys(utterances(history, self.roles))
@@ -95,8 +95,8 @@ class Conversation(Memory):
                 count_tokens=self._estimate_token_count,
                 filter=where,
             )
-            self._recalled = turn, self._rendered(text)
-        return [block.model_copy() for block in self._recalled[1]]
+            self._recalled = recalled = turn, self._rendered(text)
+        return [block.model_copy() for block in recalled[1]]
 
     def _rendered(self, text: str) -> list[ContentBlock]:
         if not text:
@@ -108,16 +108,18 @@ class Conversation(Memory):
         if not messages:
             return
         session = await self._known_session()
+        await self.sql_store.add_messages(self.session_id, messages, MessageStatus.ACTIVE)
         said = session.say(utterances(messages, self.roles))
-        await super().aput_messages(messages)
         if any(message.role == MessageRole.USER for message in messages):
             self._turn += 1
+        # Before the queue is looked after: a block of the caller's may raise there.
         await self._notes.ingest(form, [self._item(each) for each in said])
+        await self._manage_queue()
 
     async def _set(self, form: Form, messages: list[ChatMessage]) -> None:
         session = await self._known_session()
-        new = session.compare(utterances(messages, self.roles))
         await super().aset(messages)
+        new = session.compare(utterances(messages, self.roles))
         self._turn += 1
         await self._notes.ingest(form, [self._item(each) for each in new])
 
@@ -130,13 +132,19 @@ class Conversation(Memory):
     async def _flush(self, form: Form, timeout: float | None) -> bool:  # noqa: ASYNC109
         await self._notes.ingest(form, [])
         core = await self._notes.source.opened(form)
-        if self.ingest == "manual":
-            await form.call(core, "resume")
+        # Wakes whoever forms notes in the background, also where nothing else does.
+        await form.call(core, "add_many", [], namespace=self.namespace, formation="background")
         return await form.call(core, "flush", timeout) and not self._notes.waiting
 
     async def _forget(self, form: Form, note: NoteLike | None) -> Forgotten:
+        try:
+            return await self._forgotten(form, note)
+        finally:
+            # What was recalled meanwhile is not shown again.
+            self._turn += 1
+
+    async def _forgotten(self, form: Form, note: NoteLike | None) -> Forgotten:
         core = await self._notes.source.opened(form)
-        self._turn += 1
         if note is not None:
             return await form.call(core, "forget", note, namespace=self.namespace)
         self._notes.forget_waiting()

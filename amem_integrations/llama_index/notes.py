@@ -94,8 +94,10 @@ class AMemNotes:
         except Exception as error:
             self._failed("recall", error)
             return ""
-        packed = AgenticMemory.pack(hits, token_budget, count_tokens=count_tokens)
-        return _PLACEHOLDER.sub(r"\\u007b", packed)
+        packed = AgenticMemory.pack(
+            hits, token_budget, count_tokens=lambda text: count_tokens(_harmless(text))
+        )
+        return _harmless(packed)
 
     @_dispatcher.span
     async def ingest(self, form: Form, items: list[dict[str, Any]]) -> None:
@@ -106,22 +108,44 @@ class AMemNotes:
         batch = self._take([each for each in items if self._can_be_stored(each)])
         if not batch:
             return
-        done = False
+        # What a cancelled call leaves undone waits, too; writing it again is harmless.
+        left = batch
+        try:
+            left, error = await self._write(form, batch)
+        finally:
+            self._put_back(left)
+        if error is not None:
+            self._failed("ingest", error)
+
+    async def _write(
+        self, form: Form, batch: list[dict[str, Any]]
+    ) -> tuple[list[dict[str, Any]], Exception | None]:
+        """What was not written and shall wait, and why something was not."""
+        error = await self._tried(form, batch)
+        if error is None or len(batch) == 1:
+            written = error is None or isinstance(error, InvalidInputError)
+            return [] if written else batch, error
+        # One that is always refused must not hold up the others. If the latest is refused, too,
+        # it is more likely that nothing can be written now.
+        left: list[dict[str, Any]] = []
+        for each in (batch[-1], *batch[:-1]):
+            refused = await self._tried(form, [each])
+            if refused is None or isinstance(refused, InvalidInputError):
+                continue
+            if each is batch[-1]:
+                return batch, refused
+            left.append(each)
+        return left, error
+
+    async def _tried(self, form: Form, items: list[dict[str, Any]]) -> Exception | None:
         try:
             core = await self.source.opened(form)
             await form.call(
-                core, "add_many", batch, namespace=self.namespace, formation=self._formation
+                core, "add_many", items, namespace=self.namespace, formation=self._formation
             )
-            done = True
-        except InvalidInputError as error:
-            # Nothing of the batch was written, and nothing will be the next time.
-            done = True
-            self._failed("ingest", error)
         except Exception as error:
-            self._failed("ingest", error)
-        finally:
-            if not done:
-                self._put_back(batch)
+            return error
+        return None
 
     def forget_waiting(self) -> None:
         with self._lock:
@@ -156,3 +180,7 @@ class AMemNotes:
         self.events[event] += 1
         if self.source.core is not None:
             self.source.core.count_event(f"llama_index.{event}")
+
+
+def _harmless(packed: str) -> str:
+    return _PLACEHOLDER.sub(r"\\u007b", packed)

@@ -69,6 +69,8 @@ class Source:
                 "The notes of this memory were in a temporary directory that is gone; it starts "
                 "without any. Give AMemMemory a location to keep them."
             )
+        elif "://" not in location and not Path(location).exists():
+            _LOG.warning("%s is gone; its memory starts without any notes.", location)
         settings["model"] = self._llm or settings["model"] or configured("llm")
         settings["embedder"] = (
             self._embed_model or settings["embedder"] or configured("embed_model")

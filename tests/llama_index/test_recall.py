@@ -45,6 +45,17 @@ def test_recall_takes_no_more_tokens_than_it_may(core: AgenticMemory) -> None:
     assert text_of(memory_of(core, max_tokens=10).get(input="dog")) == ""
 
 
+def test_placeholders_that_are_made_harmless_count_as_they_are_shown(
+    core: AgenticMemory,
+) -> None:
+    core.add("Dog " + "{a}" * 300, namespace="calvin", formation="off")
+    core.add("Dog that barks", namespace="calvin", formation="off")
+    memory = memory_of(core, max_tokens=800)
+    recalled = memory.get(input="dog")
+    assert "barks" in text_of(recalled)
+    assert memory._estimate_token_count(recalled) <= 800 + 20
+
+
 def test_recall_leaves_the_chat_its_room(told: AgenticMemory) -> None:
     memory = memory_of(told, token_limit=100, chat_history=[user("word " * 90)])
     assert FACT not in text_of(memory.get(input=QUESTION))
