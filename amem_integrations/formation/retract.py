@@ -14,7 +14,7 @@ from amem_integrations.errors import StoreError
 from amem_integrations.formation.embedding import embedded_points, known_vectors
 from amem_integrations.formation.history import took_part, without
 from amem_integrations.formation.traces import carried, passed_on
-from amem_integrations.namespace import Namespace
+from amem_integrations.namespace import Namespace, encode
 from amem_integrations.note import Note, Revision
 from amem_integrations.ports import IO, Point
 from amem_integrations.store.reading import influenced_by, linking_to, load, revisions
@@ -82,14 +82,20 @@ async def _retract_from(
     for _ in range(_ROUNDS):
         note = (await load(io, [owner], namespace)).get(owner)
         if note is None:
-            # Only records of it were left behind.
-            await io.engine.delete(both(match("kind", "revision"), match("of", owner)))
+            # Only records of it were left behind; another namespace's are none of our business.
+            await io.engine.delete(
+                both(
+                    match("kind", "revision"),
+                    match("of", owner),
+                    match("owner", encode(namespace)),
+                )
+            )
             return Retraction(), frozenset()
         chain = await revisions(io, note)
         rest, clean = without(note, chain, gone)
         if rest == note and clean == chain:
             return Retraction(), frozenset()
-        if await _replace(io, note, rest, chain, clean, analyst):
+        if await rewrite(io, note, rest, chain, clean, analyst):
             unformed = (owner,) if rest.status is not note.status else ()
             evolutions = sum(each.kind == "evolved" and took_part(each, gone) for each in chain)
             links = len(note.outgoing) - len(rest.outgoing)
@@ -97,23 +103,23 @@ async def _retract_from(
     raise StoreError(f"Note {owner} kept changing while a note it drew on was taken back.")
 
 
-async def _replace(
+async def rewrite(
     io: IO,
     note: Note,
     rest: Note,
     chain: Sequence[Revision],
     clean: Sequence[Revision],
     analyst: str,
+    *,
+    kind: str = "retracted",
+    reason: str = "a note it drew on was forgotten or changed",
 ) -> bool:
-    """Write the note and its rewritten revisions in one operation; False if it was changed."""
-    revision = Revision(
-        version=note.version + 1,
-        kind="retracted",
-        cause=note.id,
-        at=io.now(),
-        analyst=analyst,
-        reason="a note it drew on was forgotten or changed",
-    )
+    """Replace `note` with `rest`, and its revisions `chain` with `clean`, in one operation.
+
+    A revision of its own, without changes, says so. False if the note was changed meanwhile.
+    """
+    newest = max([note.version, *(each.version for each in chain)])
+    revision = Revision(newest + 1, kind, note.id, io.now(), analyst, reason=reason)
     rest = replace(rest, version=revision.version, revision=revision)
     points = await embedded_points(io, [rest], known=await known_vectors(io, [note]))
     expect = {note.id: as_read(note)}

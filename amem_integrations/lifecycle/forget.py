@@ -1,16 +1,25 @@
-"""Forgetting: a note, its vectors and records, and everything it caused in others."""
+"""Forgetting: a note, its vectors and records, and everything it caused in others.
 
-from dataclasses import dataclass
+One note, all that meet a filter, or a whole namespace; each says what it removed.
+"""
 
-from amem_integrations.conditions import EVERYTHING, Any, Condition, HasId, both, match
-from amem_integrations.errors import StoreError
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from amem_integrations.conditions import EVERYTHING, Condition, HasId, both, match
+from amem_integrations.conditions import Any as AnyOf
+from amem_integrations.errors import InvalidFilterError, StoreError
 from amem_integrations.formation.retract import Retraction, retract
 from amem_integrations.namespace import Namespace, encode
+from amem_integrations.note import Status
 from amem_integrations.ports import IO
+from amem_integrations.store import filters
 from amem_integrations.store.reading import influenced_by, linking_to
-from amem_integrations.store.schema import within
+from amem_integrations.store.schema import note_from, within
 
 _ROUNDS = 8
+_PAGE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +28,24 @@ class Forgotten:
 
     notes: how many notes. evolutions: changes of other notes that were undone. links: links
     of other notes that were removed. unformed: ids of notes that had been understood in the
-    light of what was forgotten and are to be formed anew.
+    light of what was forgotten and are to be formed anew. waiting: how many of the removed
+    notes were raw, and so left the queue of what is to be formed.
     """
 
     notes: int
     evolutions: int = 0
     links: int = 0
     unformed: tuple[str, ...] = ()
+    waiting: int = 0
+
+    def __add__(self, other: "Forgotten") -> "Forgotten":
+        return Forgotten(
+            self.notes + other.notes,
+            self.evolutions + other.evolutions,
+            self.links + other.links,
+            tuple(dict.fromkeys((*self.unformed, *other.unformed))),
+            self.waiting + other.waiting,
+        )
 
 
 async def forget(
@@ -38,8 +58,10 @@ async def forget(
     StoreError if other notes keep taking it up.
     """
     own = within(namespace, HasId((note_id,)))
-    if not await io.engine.count(both(own, only)):
+    held = await io.engine.scroll(both(own, only), limit=1, fields=("status",))
+    if not held:
         return Forgotten(0)
+    waiting = int(held[0].payload["status"] == Status.RAW)
     total = Retraction()
     for _ in range(_ROUNDS):
         total += await retract(io, note_id, namespace, analyst)
@@ -54,14 +76,47 @@ async def forget(
         ]
         if not traces:
             unformed = tuple(id for id in dict.fromkeys(total.unformed) if id != note_id)
-            return Forgotten(1, total.evolutions, total.links, unformed)
+            return Forgotten(1, total.evolutions, total.links, unformed, waiting)
     raise StoreError(f"Traces of note {note_id} keep coming back; try again when it is quiet.")
+
+
+async def forget_where(
+    io: IO, filter: Mapping[Any, Any], namespace: Namespace, analyst: str
+) -> Forgotten:
+    """Remove every note of the namespace that meets a filter, as `forget` removes one.
+
+    Which they are is settled first, because removing some changes others: those become raw,
+    or lose keywords. Raises InvalidFilterError, also for a filter that asks for nothing.
+    """
+    tree = filters.parse(filter)
+    if not filters.count_tests(tree):
+        raise InvalidFilterError(
+            "A filter that asks for nothing is met by every note. To remove them all, use "
+            "forget_namespace()."
+        )
+    compiled = filters.compile(tree)
+    where = within(namespace, compiled.condition)
+    wanted: list[str] = []
+    after: str | None = None
+    while page := await io.engine.scroll(where, limit=_PAGE, after=after):
+        wanted += [
+            point.id
+            for point in page
+            if compiled.exact or filters.matches(tree, note_from(point))
+        ]
+        after = page[-1].id
+    total = Forgotten(0)
+    for note_id in wanted:
+        total += await forget(io, note_id, namespace, analyst)
+    gone = set(wanted)
+    return replace(total, unformed=tuple(id for id in total.unformed if id not in gone))
 
 
 async def forget_namespace(io: IO, namespace: Namespace) -> Forgotten:
     """Remove every note of exactly this namespace, with all records of them."""
     notes = await io.engine.count(within(namespace))
+    waiting = await io.engine.count(within(namespace, match("status", Status.RAW)))
     await io.engine.delete(
-        Any((within(namespace), match("owner", encode(namespace)))),
+        AnyOf((within(namespace), match("owner", encode(namespace)))),
     )
-    return Forgotten(notes)
+    return Forgotten(notes, waiting=waiting)

@@ -65,7 +65,7 @@ def parse(written: Mapping[Any, Any] | None) -> Filter:
     nesting beyond MAX_DEPTH or more than MAX_TESTS tests.
     """
     tree = ANYTHING if written is None else _filter(written, 1)
-    if (tests := _count(tree)) > MAX_TESTS:
+    if (tests := count_tests(tree)) > MAX_TESTS:
         raise InvalidFilterError(
             f"A filter has at most {MAX_TESTS} tests; this one has {tests}. "
             'Ask for many values of one field with {"$in": [...]}.'
@@ -73,12 +73,13 @@ def parse(written: Mapping[Any, Any] | None) -> Filter:
     return tree
 
 
-def _count(tree: Filter) -> int:
+def count_tests(tree: Filter) -> int:
+    """How many fields are asked for something; 0 for a filter that every note meets or none."""
     match tree:
         case And(parts) | Or(parts):
-            return sum(map(_count, parts))
+            return sum(map(count_tests, parts))
         case Negation(part):
-            return _count(part)
+            return count_tests(part)
         case _:
             return 1
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from amem_integrations.note import Note
 from amem_integrations.store.facts import canonical
-from amem_integrations.store.filter_language import parse
+from amem_integrations.store.filter_language import count_tests, parse
 from amem_integrations.store.filter_tree import (
     And,
     Compare,
@@ -28,7 +28,7 @@ from amem_integrations.store.filter_tree import (
 from amem_integrations.store.pushdown import Compiled, compile  # noqa: A004
 from amem_integrations.store.schema import micros
 
-__all__ = ["Compiled", "Filter", "compile", "matches", "parse"]
+__all__ = ["Compiled", "Filter", "compile", "count_tests", "matches", "parse"]
 
 _MISSING = object()
 
