@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.state import Mode, Settings
 from amem_integrations.formation.worker import Worker
+from amem_integrations.ledger import Ledger
 from amem_integrations.models.analyst_chat import ChatAnalyst
 from amem_integrations.models.analyst_free import FreeAnalyst
 from amem_integrations.models.chat import resolve_chat_model
@@ -22,6 +23,7 @@ from amem_integrations.models.sparse import resolve_sparse
 from amem_integrations.operations import FORMATIONS, Formation, Rooms, check_choice, form_next
 from amem_integrations.ports import AsyncIO, Clock, SyncIO, run
 from amem_integrations.store.opening import Encoders, Store, open_store
+from amem_integrations.store.usage import save_usage
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -72,8 +74,9 @@ class Assembly:
             if chat_model is None
             else ChatAnalyst(name=chat_model.name, instructions=options.instructions)
         )
+        now = Clock(options.clock)
         self.settings = Settings(
-            analyst, options.mode, options.neighbours, options.link, options.evolve
+            analyst, options.mode, options.neighbours, options.link, options.evolve, Ledger(now)
         )
         embedder = resolve_embedder(options.embedder)
         sparse = resolve_sparse(None)
@@ -85,7 +88,6 @@ class Assembly:
             timeout=options.timeout,
             prefer_grpc=options.prefer_grpc,
         )
-        now = Clock(options.clock)
         self.sync = SyncIO(self.store.sync, sparse, embedder, chat_model, now)
         self.asynchronous = AsyncIO(self.store.asynchronous, sparse, embedder, chat_model, now)
         self.worker = Worker(self._form_next)
@@ -113,8 +115,14 @@ class Assembly:
     def close(self) -> None:
         """Let the worker finish its note, then release the store. Can be repeated."""
         self.worker.close()
-        self.store.close()
+        try:
+            run(save_usage(self.sync, self.settings.ledger))
+        finally:
+            self.store.close()
 
     async def aclose(self) -> None:
         await asyncio.to_thread(self.worker.close)
-        await self.store.aclose()
+        try:
+            await save_usage(self.asynchronous, self.settings.ledger)
+        finally:
+            await self.store.aclose()

@@ -92,12 +92,14 @@ class Message:
 class ChatRequest:
     """A question to a chat model whose answer must fit a JSON schema.
 
-    step: "construct", "link", "evolve" or "fuse"; for counting and tracing.
+    step: "construct", "link", "evolve", "fuse" or "batch"; for counting and tracing.
+    again: whether it has been put before, and failed or brought nothing that could be read.
     """
 
     step: str
     messages: Sequence[Message]
     schema: dict[str, object]
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from amem_integrations.operations import Formation, Rooms
 from amem_integrations.ports import IO, run
 from amem_integrations.recalling import Recalling
 from amem_integrations.remembering import Remembering
+from amem_integrations.store.usage import save_usage
 from amem_integrations.tending import Tending
 
 if TYPE_CHECKING:
@@ -112,12 +113,14 @@ class AgenticMemory(Remembering, Recalling, Tending):
         Returns False when notes were still waiting after `timeout` seconds.
         """
         done = self._wait(timeout)
+        run(save_usage(self._sync, self._rooms.settings.ledger))
         run(self._sync.engine.flush())
         return done
 
     async def aflush(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109 - as in the sync form
         """`flush`, awaited."""
         done = await asyncio.to_thread(self._wait, timeout)
+        await save_usage(self._async, self._rooms.settings.ledger)
         await self._async.engine.flush()
         return done
 

@@ -3,15 +3,17 @@
 Forming what waits, looking after what is stored, counting what it took.
 """
 
-from collections.abc import Mapping
+from datetime import datetime
 
 from amem_integrations import operations
-from amem_integrations.ledger import Usage
+from amem_integrations.ledger import UsageReport
 from amem_integrations.lifecycle.check import Finding, check
 from amem_integrations.lifecycle.forget import Forgotten, forget_namespace
 from amem_integrations.namespace import as_namespace
+from amem_integrations.note import as_utc
 from amem_integrations.operations import Forms, NamespaceLike
-from amem_integrations.ports import run
+from amem_integrations.ports import IO, run
+from amem_integrations.store.usage import read_usage
 
 
 class Tending(Forms):
@@ -29,11 +31,13 @@ class Tending(Forms):
         return await operations.resume(self._rooms, self._async, retry_parked=retry_parked)
 
     def forget_namespace(self, namespace: NamespaceLike) -> Forgotten:
-        """Remove every note of exactly this namespace."""
+        """Remove every note of exactly this namespace, and what model calls took for it."""
+        self._rooms.settings.ledger.forget(as_namespace(namespace))
         return run(forget_namespace(self._sync, as_namespace(namespace)))
 
     async def aforget_namespace(self, namespace: NamespaceLike) -> Forgotten:
         """`forget_namespace`, awaited."""
+        self._rooms.settings.ledger.forget(as_namespace(namespace))
         return await forget_namespace(self._async, as_namespace(namespace))
 
     def health(self, namespace: NamespaceLike | None = None) -> dict[str, int]:
@@ -52,10 +56,31 @@ class Tending(Forms):
         """Count something that an adapter skipped or failed at, so that `health` shows it."""
         self._rooms.settings.ledger.count(event)
 
-    def usage(self, namespace: NamespaceLike | None = None) -> Mapping[str, Usage]:
-        """Model calls, tokens and seconds since opening, by step and in total."""
-        return self._rooms.settings.ledger.usage(
-            None if namespace is None else as_namespace(namespace)
+    def usage(
+        self, namespace: NamespaceLike | None = None, since: datetime | None = None
+    ) -> UsageReport:
+        """What model calls took, by step, by mode and in total, whichever process made them.
+
+        namespace: of exactly this one, otherwise of all. since: from the beginning of the UTC
+        hour in which it lies; a naive datetime is taken as UTC. Other processes tell of their
+        calls by and by, when they are flushed and closed at the latest.
+        """
+        return run(self._usage(self._sync, namespace, since))
+
+    async def ausage(
+        self, namespace: NamespaceLike | None = None, since: datetime | None = None
+    ) -> UsageReport:
+        """`usage`, awaited."""
+        return await self._usage(self._async, namespace, since)
+
+    async def _usage(
+        self, io: IO, namespace: NamespaceLike | None, since: datetime | None
+    ) -> UsageReport:
+        return await read_usage(
+            io,
+            self._rooms.settings.ledger,
+            None if namespace is None else as_namespace(namespace),
+            None if since is None else as_utc(since),
         )
 
     def check(self) -> list[Finding]:

@@ -218,7 +218,7 @@ def test_whatever_the_model_does_the_note_is_stored_with_a_reason(reply: Any) ->
         assert note.last_error
         assert memory.search("redis")[0].note.id == note.id
         assert memory.health()["formation.failed"] == 1
-        assert memory.usage()["total"].failures + memory.usage()["total"].calls > 0
+        assert memory.usage().total.calls > 0
 
 
 def test_a_model_without_structured_output_works_from_text() -> None:

@@ -94,7 +94,7 @@ def run(
         _show_reopening(console, heading, answers, again, seconds)
         _show_numbers(console, heading, remembered, [*answers.values(), *again.values()])
         if model is not None:
-            _show_usage(console, usage.get("total", Usage()))
+            _show_usage(console, usage.total)
     if keep is not None:
         path = shlex.quote(render.plain(str(keep)))
         console.print(f"\nThe memory is in {path}. Ask it yourself:", soft_wrap=True)
@@ -280,10 +280,10 @@ def _show_numbers(
 
 def _show_usage(console: Console, usage: Usage) -> None:
     failed = f" ({usage.failures} failed)" if usage.failures else ""
-    unmetered = f"; {usage.unmetered} calls without a count" if usage.unmetered else ""
+    estimated = f"; {usage.estimated:,} of them estimated" if usage.estimated else ""
     console.print(
         f"  {usage.calls} model calls{failed}, {usage.seconds:.0f} s of waiting for them\n"
-        f"  {usage.tokens_in:,} tokens in, {usage.tokens_out:,} out{unmetered}"
+        f"  {usage.tokens_in:,} tokens in, {usage.tokens_out:,} out{estimated}"
     )
 
 

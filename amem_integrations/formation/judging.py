@@ -5,14 +5,12 @@ judgement ends that note's formation with a reason and leaves the other notes al
 """
 
 import logging
-import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from amem_integrations.errors import AMemError, AnalysisError
 from amem_integrations.formation.candidates import older_than
+from amem_integrations.formation.metering import MeteredIO
 from amem_integrations.formation.state import (
     FormationState,
     Outcome,
@@ -22,64 +20,17 @@ from amem_integrations.formation.state import (
     open_ids,
     outcome,
 )
-from amem_integrations.judgement import ChatReply, ChatRequest, Subject
-from amem_integrations.ledger import Ledger
-from amem_integrations.namespace import Namespace
+from amem_integrations.judgement import Subject
 from amem_integrations.note import Note
-from amem_integrations.ports import IO, Engine, Runnable, SparseEncoder, Vector
+from amem_integrations.ports import IO
 from amem_integrations.store.reading import load, recent
+from amem_integrations.store.usage import save_usage
 
 _LOG = logging.getLogger(__name__)
 _BACKGROUND = 64
+_CALLS_BETWEEN_SAVES = 32
 
-T = TypeVar("T")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True)
-class MeteredIO:
-    """An io whose model calls are counted for a namespace."""
-
-    io: IO
-    ledger: Ledger
-    namespace: Namespace
-
-    @property
-    def engine(self) -> Engine:
-        return self.io.engine
-
-    @property
-    def sparse(self) -> SparseEncoder:
-        return self.io.sparse
-
-    def now(self) -> datetime:
-        return self.io.now()
-
-    async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        return await self.io.embed(texts)
-
-    async def embed_query(self, text: str) -> Vector:
-        return await self.io.embed_query(text)
-
-    async def chat(self, request: ChatRequest) -> ChatReply:
-        started = time.perf_counter()
-        try:
-            reply = await self.io.chat(request)
-        except AnalysisError as error:
-            self.ledger.count(f"model.{error.reason}")
-            self.ledger.model_failure(self.namespace, request.step, time.perf_counter() - started)
-            raise
-        self.ledger.model_call(self.namespace, request.step, reply)
-        return reply
-
-    async def invoke(self, runnable: Runnable, input: Any) -> Any:
-        return await self.io.invoke(runnable, input)
-
-    async def sleep(self, seconds: float) -> None:
-        await self.io.sleep(seconds)
-
-    async def gather(self, *operations: Coroutine[Any, Any, T]) -> list[T]:
-        return await self.io.gather(*operations)
 
 
 async def judge_each(
@@ -90,16 +41,17 @@ async def judge_each(
 ) -> tuple[dict[str, R], dict[str, Outcome]]:
     """`judge` of every open note, side by side; and the outcomes, failures added."""
     namespace = namespace_of(state)
-    metered = MeteredIO(io, settings.ledger, namespace)
     notes = await load(io, open_ids(state), namespace)
 
     async def one(note: Note) -> R | AnalysisError:
+        account = settings.ledger.account(namespace, settings.mode, again=note.attempts > 0)
         try:
-            return await judge(metered, await _subject(io, settings, state, note))
+            return await judge(MeteredIO(io, account), await _subject(io, settings, state, note))
         except AnalysisError as error:
             return error
 
     answers = await io.gather(*(one(note) for note in notes.values()))
+    await save_usage(io, settings.ledger, every=_CALLS_BETWEEN_SAVES)
     judged: dict[str, R] = {}
     outcomes = dict(state.get("outcomes", {}))
     for note_id, answer in zip(notes, answers, strict=True):

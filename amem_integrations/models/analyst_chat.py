@@ -7,6 +7,7 @@ behind `io.chat`; what of a proposal is applied is decided by formation.
 import json
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from amem_integrations.errors import AnalysisError, InvalidInputError
@@ -111,11 +112,12 @@ class ChatAnalyst:
         """What `read` makes of the answer; repaired once in all, retried while that may help."""
         from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
-        repairs = int(self.repair)
+        repairs, asked = int(self.repair), request
 
         async def attempt() -> T:
-            nonlocal repairs
-            reply = await io.chat(request)
+            nonlocal repairs, asked
+            first, asked = asked, replace(request, again=True)
+            reply = await io.chat(first)
             while True:
                 try:
                     return _read(reply, read)
@@ -158,7 +160,7 @@ def _follow_up(request: ChatRequest, reply: ChatReply, problem: Exception) -> Ch
     # Several providers reject a message without text.
     said = [Message("assistant", cut(reply.text, _QUOTED_CHARS))] if reply.text.strip() else []
     messages = [*request.messages, *said, Message("user", again)]
-    return ChatRequest(request.step, messages, request.schema)
+    return replace(request, messages=messages, again=True)
 
 
 def _failure(step: str, problem: answers.UnusableAnswerError) -> AnalysisError:

@@ -54,9 +54,9 @@ def test_calls_of_the_model_a_note(mode: Any, calls: int) -> None:
         memory.add("The redis eviction policy", namespace="a")
         assert len(model.calls) - before == calls
         usage = memory.usage("a")
-        assert usage["total"].calls == len(model.calls)
-        assert usage["total"].tokens_in > 0
-        assert memory.usage("b")["total"].calls == 0
+        assert usage.total.calls == len(model.calls)
+        assert usage.total.tokens_in > 0
+        assert memory.usage("b").total.calls == 0
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_step_that_is_switched_off_costs_nothing(
     with open_memory(mode="staged", model=chat_model(), **switches) as memory:
         memory.add("The redis cache")
         memory.add("The redis eviction policy")
-        usage = {step: each.calls for step, each in memory.usage().items() if step != "total"}
+        usage = {step: each.calls for step, each in memory.usage().by_step.items()}
         assert usage == steps
 
 

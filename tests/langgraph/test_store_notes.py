@@ -107,10 +107,10 @@ def test_no_model_changes_a_value() -> None:
 
 def test_an_item_without_text_is_no_models_business(memory: AgenticMemory) -> None:
     store = AMemStore(memory, index={"fields": ["text"]}, formation="inline")
-    calls = memory.usage()["total"].calls
+    calls = memory.usage().total.calls
     store.put(NS, "unindexed", {"text": "The redis cache"}, index=False)
     store.put(NS, "other", {"name": "The redis cache"})
-    assert memory.usage()["total"].calls == calls
+    assert memory.usage().total.calls == calls
     assert memory.resume() == 0
     assert memory.search("redis cache", namespace=NS) == []
     assert memory.check() == []

@@ -66,11 +66,11 @@ def test_the_chat_itself_is_kept_as_ever(core: AgenticMemory, engine: Engine) ->
 def test_recall_asks_no_model(core: AgenticMemory, engine: Engine) -> None:
     core.add(FACT, namespace="calvin")
     with_memory = ScriptedLLM(["Rex."], after="repeat")
-    before = core.usage()["total"].calls
+    before = core.usage().total.calls
     engine(with_memory, memory_of(core)).chat(QUESTION)
     without = ScriptedLLM(["Rex."], after="repeat")
     engine(without, memory_of(core, "hobbes")).chat(QUESTION)
-    assert core.usage()["total"].calls == before
+    assert core.usage().total.calls == before
     # The engines that condense a question do so once there is something to condense it with.
     condensing = engine.__name__.startswith("condense")
     assert len(with_memory.calls) == len(without.calls) + condensing

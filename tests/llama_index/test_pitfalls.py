@@ -60,7 +60,7 @@ def test_the_question_is_the_last_user_message_and_is_asked_once_a_turn(
         asked: list[str] = []
         search = core.search
         monkeypatch.setattr(core, "search", lambda q, **k: asked.append(q) or search(q, **k))
-        calls = core.usage()["total"].calls
+        calls = core.usage().total.calls
         memory = memory_of(core, ingest="manual")
         memory.put(user(QUESTION))
         for _ in range(2):
@@ -74,7 +74,7 @@ def test_the_question_is_the_last_user_message_and_is_asked_once_a_turn(
         memory.put(user("And my cat?"))
         memory.get()
         assert asked == [QUESTION, "And my cat?"]
-        assert core.usage()["total"].calls == calls
+        assert core.usage().total.calls == calls
 
 
 # -- 3. failing, or keeping the turn waiting -----------------------------------------------------

@@ -343,8 +343,8 @@ def test_a_note_is_formed_by_a_llama_index_llm(family: type[ScriptedLLM]) -> Non
     with open_memory(model=family(judge)) as memory:
         note = memory.add("The redis cache")
         assert note.keywords == ("redis", "cache")
-        assert memory.usage()["total"].calls == 1
-        assert memory.usage()["total"].unmetered == 0
+        assert memory.usage().total.calls == 1
+        assert memory.usage().total.estimated == 0
 
 
 def test_messages_given_to_the_llm_are_not_shared_with_it() -> None:
