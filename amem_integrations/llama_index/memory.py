@@ -78,6 +78,9 @@ class AMemMemory(Conversation):
         core: the AgenticMemory that holds the notes; without one, `location`, `llm` and
             `embed_model` open one, the models by default those set in LlamaIndex's `Settings`.
         namespace: the user. Without one, notes are private to this object.
+        session_id: the conversation. An utterance is known by its session, its words, and how
+            often they were said in the chat before, so that a history may be handed over again.
+            A new conversation under an old id, without its chat, may thus repeat old notes.
         top_k, hops: how many notes are recalled, and how many links are followed.
         max_tokens: what recalled notes may take of the prompt, at most.
         ingest: "background" forms notes in a thread, "await" before `put` returns, "manual"
@@ -234,7 +237,8 @@ class AMemMemory(Conversation):
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """What is needed to go on elsewhere, JSON-native: settings, session, where the notes are.
 
-        Left out are keys, model objects, and memory blocks, which `from_dict` takes again.
+        Left out are keys, model objects, and memory blocks, which `from_dict` takes again. The
+        URI of a chat database travels as it is, password included.
         """
         return serialising.dumped(self, self._notes, blocks=len(self._blocks))
 

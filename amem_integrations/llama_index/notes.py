@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from llama_index_instrumentation import get_dispatcher
 
-from amem_integrations.errors import InvalidInputError
+from amem_integrations.errors import InvalidInputError, StoreError
 from amem_integrations.llama_index.forms import Form
 from amem_integrations.llama_index.source import Source
 from amem_integrations.memory import AgenticMemory
@@ -125,6 +125,8 @@ class AMemNotes:
         if error is None or len(batch) == 1:
             written = error is None or isinstance(error, InvalidInputError)
             return [] if written else batch, error
+        if isinstance(error, StoreError):
+            return batch, error
         # One that is always refused must not hold up the others. If the latest is refused, too,
         # it is more likely that nothing can be written now.
         left: list[dict[str, Any]] = []

@@ -63,6 +63,8 @@ def _utterance(message: ChatMessage) -> Utterance | None:
             return None
         if _TRACE.match(text):
             text = _answer(text)
+    # What streaming cut a character in two left behind; halves that follow each other are joined.
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return Utterance(speaker, text) if text.strip() else None
 
 

@@ -57,10 +57,27 @@ def test_a_memory_that_is_down_is_not_asked_for_each_message_that_waits(
         patch.setattr(core, "add_many", down)
         for n in range(6):
             memory.put(user(f"Fact {n}"))
-        assert len(asked) <= 2 * 6
+        assert asked == [1, 2, 3, 4, 5, 6]
         assert memory.events == {"ingest.failed": 6}
     memory.put(user("Fact 6"))
     assert contents(core) == [f"Fact {n}" for n in range(7)]
+
+
+def test_models_that_are_down_are_not_asked_for_each_message_that_waits() -> None:
+    asked: list[int] = []
+
+    class Down(HashEmbedder):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            asked.append(len(texts))
+            raise ConnectionError("down")
+
+    with open_memory(embedder=Down(), formation="off") as core:
+        asked.clear()
+        memory = memory_of(core, ingest="manual")
+        for n in range(6):
+            memory.put(user(f"Fact {n}"))
+        assert len(asked) <= 2 * 6
+        assert memory.events == {"ingest.failed": 6}
 
 
 def test_a_message_that_can_never_be_a_note_takes_no_other_with_it(

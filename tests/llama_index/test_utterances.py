@@ -40,6 +40,12 @@ def test_only_those_who_are_listened_to_count() -> None:
     ]
 
 
+def test_half_a_character_is_no_reason_to_forget_the_others() -> None:
+    assert utterances([user("A \ud83d dog \ud83d\ude00")], SPEAKERS) == [
+        Utterance("user", "A \ufffd dog \U0001f600")
+    ]
+
+
 def test_texts_of_one_message_belong_together_and_thoughts_do_not_count() -> None:
     blocks = [ThinkingBlock(content="Hm."), TextBlock(text="One"), TextBlock(text="Two")]
     message = ChatMessage(role=MessageRole.ASSISTANT, blocks=blocks)
