@@ -1,7 +1,7 @@
 """The `amem` command. This module only finds out whether its two packages are installed.
 
 `app` has the commands, `demo` the demonstration, `conversation` its data, `render` what a
-terminal shows.
+terminal shows, `usage` what it shows of model calls.
 """
 
 import io

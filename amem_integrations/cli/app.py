@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -197,6 +198,38 @@ def show(
                     "shows ids and keys, and --namespace chooses another."
                 )
             _show(memory, note, history=True)
+
+
+@app.command()
+def usage(
+    location: Location,
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--namespace",
+            "-n",
+            metavar="LABEL",
+            help="Whose; repeat it for several labels. Otherwise everybody's.",
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="WHEN", help="From the hour of this date or time on, or 24h, 7d, 2w."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    embedder: Embedder = None,
+    api_key: ApiKey = None,
+) -> None:
+    """Show what model calls took: calls, tokens and seconds, by step and by mode."""
+    from amem_integrations.cli import usage as shown
+
+    start = None if since is None else shown.since(since, datetime.now(UTC))
+    with _existing(location, embedder=embedder, api_key=api_key) as memory:
+        report = memory.usage(_labels(namespace) if namespace else None, start)
+    if as_json:
+        typer.echo(shown.as_json(report))
+    else:
+        shown.show(render.terminal(), report)
 
 
 def _show(memory: AgenticMemory, note: Note, *, history: bool = False) -> None:
