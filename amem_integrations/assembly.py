@@ -21,7 +21,7 @@ from amem_integrations.models.chat import resolve_chat_model
 from amem_integrations.models.embedding import resolve_embedder
 from amem_integrations.models.sparse import resolve_sparse
 from amem_integrations.operations import FORMATIONS, Formation, Rooms, check_choice, form_next
-from amem_integrations.ports import AsyncIO, Clock, SyncIO, run
+from amem_integrations.ports import AsyncIO, Clock, Runnable, SyncIO, run
 from amem_integrations.store.opening import Encoders, Store, open_store
 from amem_integrations.store.usage import save_usage
 
@@ -51,6 +51,7 @@ class Options:
     api_key: str | None = field(repr=False)
     timeout: float
     prefer_grpc: bool
+    trace_content: bool
     clock: Callable[[], datetime] | None
 
     def __post_init__(self) -> None:
@@ -69,6 +70,11 @@ class Assembly:
 
     def __init__(self, options: Options) -> None:
         chat_model = resolve_chat_model(options.model)
+        self._trace_content = options.trace_content
+        if chat_model is not None and not options.trace_content:
+            from amem_integrations.models.tracing import VeiledModel
+
+            chat_model = VeiledModel(chat_model)
         analyst = (
             FreeAnalyst()
             if chat_model is None
@@ -76,7 +82,12 @@ class Assembly:
         )
         now = Clock(options.clock)
         self.settings = Settings(
-            analyst, options.mode, options.neighbours, options.link, options.evolve, Ledger(now)
+            analyst,
+            options.mode,
+            options.neighbours,
+            link=options.link,
+            evolve=options.evolve,
+            ledger=Ledger(now),
         )
         embedder = resolve_embedder(options.embedder)
         sparse = resolve_sparse(None)
@@ -96,9 +107,12 @@ class Assembly:
         )
 
     @cached_property
-    def own_graph(self) -> "CompiledStateGraph[Any, Any, Any, Any]":
+    def own_graph(self) -> Runnable:
         """The graph that `add` runs; it never takes part in a caller's checkpoints."""
-        return self.graph(checkpointer=False)
+        from amem_integrations.formation.graph import Traced
+
+        graph = self.graph(checkpointer=False)
+        return Traced(graph, self.settings.mode, self._trace_content)
 
     def graph(
         self, *, review: bool = False, checkpointer: "BaseCheckpointSaver[Any] | bool | None" = None

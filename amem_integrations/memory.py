@@ -44,6 +44,8 @@ class AgenticMemory(Remembering, Recalling, Tending):
     mode: "fused" asks the model once a note, "staged" three times (paper §3).
     instructions: a domain's vocabulary and rules, for the model.
     link, evolve: switches for these steps. neighbours: candidates offered, at most.
+    trace_content: whether LangChain's callbacks (LangSmith, OpenTelemetry, your own) see what is
+        said in formation: prompts, answers, state. Otherwise they see its runs without it.
     clock: where "now" comes from, for tests.
 
     Opening touches the disk or the server; on an event loop use `await aopen(...)`.
@@ -66,6 +68,7 @@ class AgenticMemory(Remembering, Recalling, Tending):
         api_key: str | None = None,
         timeout: float = 10.0,
         prefer_grpc: bool = False,
+        trace_content: bool = False,
         clock: Callable[[], datetime] | None = None,
     ) -> None:
         self.options = Options(
@@ -82,6 +85,7 @@ class AgenticMemory(Remembering, Recalling, Tending):
             api_key=api_key,
             timeout=timeout,
             prefer_grpc=prefer_grpc,
+            trace_content=trace_content,
             clock=clock,
         )
         """The arguments it was opened with, for whoever opens the same memory elsewhere."""

@@ -8,6 +8,8 @@ modules of this package; here they are only put in order.
 # pyright: reportUnknownMemberType=false
 
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langchain_core.runnables import RunnableLambda
@@ -22,10 +24,20 @@ from amem_integrations.formation.evolve import evolve
 from amem_integrations.formation.fuse import fuse
 from amem_integrations.formation.link import link
 from amem_integrations.formation.review import REJECTED, hold, release
-from amem_integrations.formation.state import FormationState, Settings, open_ids, outcome
-from amem_integrations.ports import IO, run
+from amem_integrations.formation.state import (
+    FormationState,
+    Settings,
+    content_digest,
+    namespace_of,
+    open_ids,
+    outcome,
+)
+from amem_integrations.models.tracing import aveil, veil
+from amem_integrations.namespace import encode
+from amem_integrations.ports import IO, Runnable, run
 
 if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.graph.state import CompiledStateGraph
 
@@ -73,6 +85,36 @@ def build(
     for source, target in zip([START, *order], [*order, END], strict=True):
         builder.add_edge(source, target)
     return builder.compile(checkpointer=checkpointer, name=f"formation-{settings.mode}")
+
+
+@dataclass(frozen=True)
+class Traced(Runnable):
+    """The graph as a memory runs it by itself, within whatever run of the caller's is going on.
+
+    content: whether the caller's callbacks see what goes into its runs and comes out of them.
+    """
+
+    graph: "CompiledStateGraph[FormationState, None, FormationState, FormationState]"
+    mode: str
+    content: bool
+
+    def invoke(self, input: Any) -> Any:
+        with nullcontext() if self.content else veil():
+            return self.graph.invoke(input, self._about(input))
+
+    async def ainvoke(self, input: Any) -> Any:
+        with nullcontext() if self.content else aveil():
+            return await self.graph.ainvoke(input, self._about(input))
+
+    def _about(self, state: FormationState) -> "RunnableConfig":
+        return {
+            "tags": ["amem"],
+            "metadata": {
+                "amem_mode": self.mode,
+                "amem_namespace": content_digest(encode(namespace_of(state))),
+                "amem_notes": len(state.get("notes", ())),
+            },
+        }
 
 
 def _node(
