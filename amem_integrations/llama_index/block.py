@@ -14,7 +14,7 @@ from typing import Any, Self, cast
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer  # pyright: ignore[reportUnknownVariableType]
-from pydantic import PrivateAttr
+from pydantic import ConfigDict, PrivateAttr, ValidationError
 
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.llama_index.forms import AWAITED
@@ -29,8 +29,9 @@ from amem_integrations.llama_index.utterances import (
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import as_namespace
 from amem_integrations.note import make_note
-from amem_integrations.operations import NamespaceLike
+from amem_integrations.operations import NamespaceLike, check_choice
 from amem_integrations.recall.pack import shortened
+from amem_integrations.recall.search import check_counts
 
 
 class AMemMemoryBlock(BaseMemoryBlock[str]):
@@ -45,6 +46,9 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
 
     It loses no message and fails no turn; `events` counts what went wrong.
     """
+
+    # A field that is misspelt would be left out without a word.
+    model_config = ConfigDict(extra="forbid")
 
     name: str = "amem"
     priority: int = 1
@@ -66,7 +70,13 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         **fields: Any,
     ) -> None:
         fields["namespace"] = as_namespace(namespace)
-        super().__init__(**fields)
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise InvalidInputError(str(error)) from error
+        check_counts(top_k=self.top_k, hops=self.hops, max_tokens=self.max_tokens)
+        for role in self.roles:
+            check_choice("roles", role, SPEAKERS)
         self._connect(choose(core, None, None, None), [])
 
     def _connect(self, source: Source, waiting: list[dict[str, Any]]) -> None:

@@ -6,6 +6,7 @@
 
 import threading
 from collections.abc import Coroutine
+from contextvars import ContextVar
 from typing import Any, Literal, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage, ContentBlock, MessageRole, TextBlock
@@ -30,6 +31,9 @@ from amem_integrations.ports import run
 
 Scope = Literal["user", "session"]
 T = TypeVar("T")
+
+_asked: ContextVar[bool] = ContextVar("asked", default=False)
+"""Whether the memory is read for a question that is not in the chat yet."""
 
 
 class Conversation(Memory):
@@ -67,10 +71,26 @@ class Conversation(Memory):
         history = await self.sql_store.get_messages(self.session_id)
         messages = history
         if self._blocks:
-            messages = await super().aget(given, **block_kwargs)
+            token = _asked.set(bool(given))
+            try:
+                messages = await super().aget(given, **block_kwargs)
+            finally:
+                _asked.reset(token)
         question = given if given and given.strip() else last_question(history)
         recalled = await self._recall(form, question, history, messages)
         return inserted(messages, recalled, self.placing, asked=bool(given))
+
+    def _insert_memory_content(
+        self,
+        chat_history: list[ChatMessage],
+        memory_content: list[ContentBlock],
+        chat_message_data: list[ChatMessage],
+    ) -> list[ChatMessage]:
+        """What the caller's blocks say goes where the notes go."""
+        if self.placing == "auto":
+            messages = [*chat_message_data, *chat_history]
+            return inserted(messages, memory_content, self.placing, asked=_asked.get())
+        return super()._insert_memory_content(chat_history, memory_content, chat_message_data)
 
     async def _recall(
         self,

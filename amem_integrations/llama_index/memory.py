@@ -27,6 +27,7 @@ from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import as_namespace
 from amem_integrations.note import make_note
 from amem_integrations.operations import NamespaceLike, NoteLike, check_choice
+from amem_integrations.recall.search import check_counts
 
 SCOPES = ("user", "session")
 
@@ -94,6 +95,7 @@ class AMemMemory(Conversation):
         """
         check_choice("ingest", ingest, tuple(INGESTS))
         check_choice("scope", scope, SCOPES)
+        check_counts(top_k=top_k, hops=hops, max_tokens=max_tokens)
         for role in roles:
             check_choice("roles", role, SPEAKERS)
         placing = insert_method.value if isinstance(insert_method, InsertMethod) else insert_method

@@ -14,6 +14,7 @@ from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import as_namespace
 from amem_integrations.note import Hit
 from amem_integrations.operations import NamespaceLike
+from amem_integrations.recall.search import check_counts
 
 # What a model sees beside the text, and what an index of one's own embeds with it (paper §3).
 _SHOWN = frozenset({"time", "speaker"})
@@ -40,6 +41,7 @@ class AMemRetriever(BaseRetriever):
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager=callback_manager)  # pyright: ignore[reportUnknownMemberType]
+        check_counts(top_k=top_k, hops=hops)
         self._core = core
         self._about: dict[str, Any] = {
             "namespace": as_namespace(namespace),

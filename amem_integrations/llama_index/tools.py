@@ -11,8 +11,9 @@ from amem_integrations.llama_index.forms import AWAITED, NOW, Form
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import as_namespace
 from amem_integrations.note import Hit
-from amem_integrations.operations import Formation, NamespaceLike
+from amem_integrations.operations import FORMATIONS, Formation, NamespaceLike, check_choice
 from amem_integrations.ports import run
+from amem_integrations.recall.search import check_counts
 
 _LOG = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ def create_memory_tools(
     formation: when what is remembered is formed, as for `AgenticMemory.add`.
     """
     labels = as_namespace(namespace)
+    check_counts(top_k=top_k, hops=hops, max_tokens=max_tokens)
+    check_choice("formation", formation, FORMATIONS)
 
     async def find(form: Form, query: str) -> str:
         hits: list[Hit] = await form.call(

@@ -48,6 +48,25 @@ def test_a_namespace_is_needed(core: AgenticMemory) -> None:
         AMemMemoryBlock(core, namespace=" ")
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"top_k": -1},
+        {"hops": -1},
+        {"max_tokens": -1},
+        {"roles": ("robot",)},
+        {"ingest": "sometimes"},
+        {"topk": 5},
+        {"priority": "high"},
+    ],
+)
+def test_what_cannot_be_meant_is_refused_when_it_is_built(
+    core: AgenticMemory, wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidInputError):
+        block_of(core, **wrong)
+
+
 async def test_it_recalls_for_the_last_user_message(told: AgenticMemory) -> None:
     memory = memory_with(block_of(told, name="known"))
     await memory.aput_messages([QUESTION, assistant("Let me think about cats.")])

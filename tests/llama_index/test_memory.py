@@ -48,6 +48,10 @@ def test_it_is_a_llama_index_memory_and_never_falsy(core: AgenticMemory) -> None
         {"namespace": ""},
         {"llm": "openai:gpt-4o-mini"},
         {"location": "./elsewhere"},
+        {"top_k": -1},
+        {"top_k": "5"},
+        {"hops": -1},
+        {"max_tokens": -1},
     ],
 )
 def test_what_cannot_be_meant_is_refused_when_it_is_built(

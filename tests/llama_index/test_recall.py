@@ -8,7 +8,8 @@ from llama_index.core.memory import InsertMethod, StaticMemoryBlock
 from llama_index.core.prompts import RichPromptTemplate
 
 from amem_integrations import AgenticMemory
-from tests.llama_index.support import assistant, memory_of, system, user
+from amem_integrations.testing.llama_index import ScriptedLLM
+from tests.llama_index.support import ENGINES, assistant, memory_of, system, user
 
 FACT = "My dog is called Rex."
 QUESTION = "What is the name of my dog?"
@@ -150,12 +151,31 @@ def test_notes_stand_with_the_question_although_there_is_a_system_message(
 def test_blocks_of_the_callers_own_stay(told: AgenticMemory) -> None:
     block = StaticMemoryBlock(name="rules", static_content="Answer in verse.")
     memory = memory_of(told, memory_blocks=[block], chat_history=[user(QUESTION)])
-    messages = memory.get()
-    assert [message.role for message in messages] == ["system", "user"]
-    assert "Answer in verse." in text_of(messages)
-    assert FACT in text_of(messages)
+    (message,) = memory.get()
+    assert "Answer in verse." in (message.content or "")
+    assert FACT in (message.content or "")
+    assert (message.content or "").endswith(QUESTION)
     memory.put(assistant("Rex."))
     assert len(memory.get_all()) == 2
+
+
+@pytest.mark.parametrize("before", [[], [user("Hi"), assistant("Hello")]])
+def test_with_blocks_of_the_callers_own_an_engine_sends_one_system_message_too(
+    told: AgenticMemory, before: list[ChatMessage]
+) -> None:
+    block = StaticMemoryBlock(name="rules", static_content="Answer in verse.")
+    llm = ScriptedLLM(["Rex."], after="repeat")
+    for engine in ENGINES[:2]:
+        memory = memory_of(told, memory_blocks=[block], chat_history=before)
+        talk = engine(llm, memory)
+        talk._prefix_messages = [system("Be kind.")]
+        talk.chat(QUESTION)
+    for call in llm.calls:
+        assert [message.role for message in call.messages].count("system") == 1
+        assert call.text.index("Answer in verse.") < call.text.rindex(QUESTION)
+        assert call.text.count("Answer in verse.") == call.text.count(FACT) == 1
+        if before:
+            assert call.text.index("Hello") < call.text.index("Answer in verse.")
 
 
 def test_the_template_of_memory_blocks_is_used(told: AgenticMemory) -> None:

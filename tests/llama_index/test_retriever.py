@@ -11,7 +11,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, Te
 from llama_index.core.tools import RetrieverTool
 
 from amem_integrations import AgenticMemory
-from amem_integrations.errors import StoreClosedError
+from amem_integrations.errors import InvalidInputError, StoreClosedError
 from amem_integrations.llama_index import AMemRetriever
 from amem_integrations.testing.llama_index import ScriptedLLM
 from tests.support import chat_model, open_memory
@@ -99,6 +99,14 @@ def test_it_is_limited_and_filtered(core: AgenticMemory, form: Retrieve) -> None
     nodes = form(retriever, "dog")
     assert len(nodes) == 2
     assert {node.metadata["session"] for node in nodes} == {"s1"}
+
+
+@pytest.mark.parametrize("wrong", [{"top_k": -1}, {"hops": -1}])
+def test_what_cannot_be_meant_is_refused_when_it_is_built(
+    core: AgenticMemory, wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidInputError):
+        AMemRetriever(core, namespace="calvin", **wrong)
 
 
 @pytest.mark.parametrize("form", FORMS)

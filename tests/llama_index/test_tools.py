@@ -8,7 +8,7 @@ import pytest
 from llama_index.core.tools import FunctionTool
 
 from amem_integrations import AgenticMemory, Status
-from amem_integrations.errors import StoreUnavailableError
+from amem_integrations.errors import InvalidInputError, StoreUnavailableError
 from amem_integrations.llama_index import create_memory_tools
 
 FACT = "My dog is called Rex."
@@ -77,6 +77,16 @@ def test_how_much_is_told_is_limited(core: AgenticMemory, form: Call) -> None:
     assert form(few, query="dog").count("Dog number") == 2
     short, _ = create_memory_tools(core, namespace="calvin", max_tokens=120)
     assert 1 <= form(short, query="dog").count("Dog number") < 5
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"top_k": -1}, {"hops": -1}, {"max_tokens": -1}, {"formation": "later"}]
+)
+def test_what_cannot_be_meant_is_refused_when_they_are_made(
+    core: AgenticMemory, wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidInputError):
+        create_memory_tools(core, namespace="calvin", **wrong)
 
 
 def test_when_it_is_formed_can_be_chosen(core: AgenticMemory) -> None:
