@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from amem_integrations.formation.state import FormationState
 
-MODES = ("fused", "staged")
+MODES = ("fused", "staged", "batched")
+_MOST_IN_A_BATCH = 32
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Options:
     link: bool
     evolve: bool
     neighbours: int
+    batch: int
     api_key: str | None = field(repr=False)
     timeout: float
     prefer_grpc: bool
@@ -59,6 +61,8 @@ class Options:
         check_choice("mode", self.mode, MODES)
         if self.neighbours < 1:
             raise InvalidInputError(f"neighbours is at least 1; got {self.neighbours}.")
+        if not 1 <= self.batch <= _MOST_IN_A_BATCH:
+            raise InvalidInputError(f"batch is 1 to {_MOST_IN_A_BATCH} notes; got {self.batch}.")
         if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
             raise InvalidInputError(
                 "api_key holds characters that no HTTP header can carry; copy the key again."
@@ -85,6 +89,7 @@ class Assembly:
             analyst,
             options.mode,
             options.neighbours,
+            batch=options.batch,
             link=options.link,
             evolve=options.evolve,
             ledger=Ledger(now),

@@ -41,7 +41,8 @@ class AgenticMemory(Remembering, Recalling, Tending):
         texts to vectors, or None for all-MiniLM-L6-v2, as in the paper.
     formation: "inline" forms a note before `add` returns, "background" in a thread, "off"
         leaves it raw until `resume()`. A raw note is stored and can be found.
-    mode: "fused" asks the model once a note, "staged" three times (paper §3).
+    mode: "fused" asks the model once a note, "staged" three times (paper §3), "batched" once
+        for up to `batch` notes that wait together, as those of one `add_many` do.
     instructions: a domain's vocabulary and rules, for the model.
     link, evolve: switches for these steps. neighbours: candidates offered, at most.
     trace_content: whether LangChain's callbacks (LangSmith, OpenTelemetry, your own) see what is
@@ -65,6 +66,7 @@ class AgenticMemory(Remembering, Recalling, Tending):
         link: bool = True,
         evolve: bool = True,
         neighbours: int = 8,
+        batch: int = 8,
         api_key: str | None = None,
         timeout: float = 10.0,
         prefer_grpc: bool = False,
@@ -82,6 +84,7 @@ class AgenticMemory(Remembering, Recalling, Tending):
             link=link,
             evolve=evolve,
             neighbours=neighbours,
+            batch=batch,
             api_key=api_key,
             timeout=timeout,
             prefer_grpc=prefer_grpc,

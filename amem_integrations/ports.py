@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from amem_integrations.conditions import Condition
+from amem_integrations.errors import AnalysisError
 from amem_integrations.judgement import (
     ChatReply,
     ChatRequest,
@@ -219,6 +220,15 @@ class Analyst(Protocol):
 
     async def fuse(self, io: "IO", subject: Subject) -> Judgement:
         """All three at once; for a chat model, in one call."""
+        ...
+
+    async def batch(self, io: "IO", subjects: Sequence[Subject]) -> list[Judgement | AnalysisError]:
+        """`fuse` of several subjects, oldest first; for a chat model, in one call.
+
+        Candidates are shared: each subject may be linked to any that one of them has, and to
+        the subjects before it. One answer a subject, in order; an error stands for a subject
+        that has to be judged alone.
+        """
         ...
 
 

@@ -23,6 +23,24 @@ def shown_notes(messages: Sequence[BaseMessage]) -> tuple[str, list[dict[str, An
     return new["new"]["text"], candidates
 
 
+def shown_batch(messages: Sequence[BaseMessage]) -> dict[str, tuple[str, list[dict[str, Any]]]]:
+    """By handle, each new note's text in a batched question, and the notes it may refer to.
+
+    Empty for any other question. The new notes among those have their text like the others.
+    """
+    lines = str(messages[1].content).splitlines()
+    start, end = lines.index("<notes>"), lines.index("</notes>")
+    shown = [json.loads(line) for line in lines[start + 1 : end]]
+    if "n" not in shown[-1]:
+        return {}
+    plain = [{"n": each["n"], **each.get("new", each)} for each in shown]
+    return {
+        each["n"]: (each["new"]["text"], plain[:place])
+        for place, each in enumerate(shown)
+        if "new" in each
+    }
+
+
 def words(text: str) -> list[str]:
     return [word for word in re.findall(r"\w+", text) if len(word) > 3][:5] or ["thing"]
 
@@ -62,7 +80,15 @@ def links_everything(text: str, candidates: list[dict[str, Any]]) -> dict[str, A
 
 
 def chat_model(judge: Judge = links_everything, **settings: Any) -> ScriptedChatModel:
-    return ScriptedChatModel(lambda messages: judge(*shown_notes(messages)), **settings)
+    """A model that answers as `judge` does, called once for each new note of a question."""
+
+    def answer(messages: Sequence[BaseMessage]) -> Mapping[str, Any]:
+        batch = shown_batch(messages)
+        if not batch:
+            return judge(*shown_notes(messages))
+        return {"notes": [{"n": n, **judge(*asked)} for n, asked in batch.items()]}
+
+    return ScriptedChatModel(answer, **settings)
 
 
 def open_memory(location: Any = None, **settings: Any) -> AgenticMemory:

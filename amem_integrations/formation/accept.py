@@ -18,6 +18,7 @@ from amem_integrations.formation.state import (
 from amem_integrations.note import Note, Status
 from amem_integrations.ports import IO
 from amem_integrations.store.reading import load
+from amem_integrations.store.schema import micros
 
 
 async def accept(io: IO, notes: Sequence[Note]) -> list[Note]:
@@ -38,12 +39,15 @@ async def accept(io: IO, notes: Sequence[Note]) -> list[Note]:
 
 
 async def admit(io: IO, settings: Settings, state: FormationState) -> dict[str, Any]:
-    """Start with the notes that exist and are raw; end the others at once."""
+    """Start with the notes that exist and are raw, oldest first; end the others at once.
+
+    In the order of their making, a note finds the earlier ones formed when it is committed.
+    """
     refs = state.get("notes", [])
     notes = await load(io, (ref["id"] for ref in refs), namespace_of(state))
     outcomes = dict(state.get("outcomes", {}))
     admitted: list[NoteRef] = []
-    for ref in refs:
+    for ref in sorted(refs, key=lambda ref: _made(notes.get(ref["id"]))):
         note = notes.get(ref["id"])
         if note is None:
             outcomes[ref["id"]] = outcome("gone", "forgotten")
@@ -53,3 +57,7 @@ async def admit(io: IO, settings: Settings, state: FormationState) -> dict[str, 
             ref = NoteRef(id=note.id, version=note.version)
         admitted.append(ref)
     return {"notes": admitted, "outcomes": outcomes}
+
+
+def _made(note: Note | None) -> tuple[int, str]:
+    return (micros(note.created_at), note.id) if note is not None else (0, "")

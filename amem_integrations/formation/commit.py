@@ -8,6 +8,7 @@ then applied anew to what is there now.
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,14 +18,16 @@ from amem_integrations.formation.judging import failure
 from amem_integrations.formation.retract import retract
 from amem_integrations.formation.revise import archived, revised
 from amem_integrations.formation.state import (
-    CandidateRef,
     FormationState,
     Outcome,
+    ReadRef,
     Settings,
     content_digest,
     judgement_from,
+    mode_of,
     namespace_of,
     outcome,
+    read_with,
 )
 from amem_integrations.formation.validate import (
     MAX_REASON_CHARS,
@@ -52,11 +55,8 @@ async def commit(io: IO, settings: Settings, state: FormationState) -> dict[str,
     for ref in state.get("notes", []):
         note_id = ref["id"]
         if note_id not in outcomes:
-            refs = state.get("candidates", {}).get(note_id, [])
             try:
-                outcomes[note_id] = await _commit_one(
-                    io, settings, state, note_id, ref["version"], refs
-                )
+                outcomes[note_id] = await _commit_one(io, settings, state, note_id, ref["version"])
             except AMemError as error:
                 outcomes[note_id] = failure(error)
         result = outcomes[note_id]
@@ -86,26 +86,20 @@ async def note_failure(
 
 
 async def _commit_one(
-    io: IO,
-    settings: Settings,
-    state: FormationState,
-    note_id: str,
-    version: int,
-    refs: Sequence[CandidateRef],
+    io: IO, settings: Settings, state: FormationState, note_id: str, version: int
 ) -> Outcome:
     if note_id not in state.get("understanding", {}):
         return outcome("gone", "forgotten before it was judged")
-    judgement = judgement_from(state, note_id)
-    offered = [ref["id"] for ref in refs]
+    judged = _judged(settings, state, note_id)
     stamps: set[datetime] = set()
     evolutions = 0
     for _ in range(_ROUNDS):
-        notes = await load(io, [note_id, *offered], namespace_of(state))
+        notes = await load(io, [note_id, *judged.read], namespace_of(state))
         note = notes.pop(note_id, None)
         if note is None:
             if stamps:
                 # A server may have written the neighbours and not the note.
-                await retract(io, note_id, namespace_of(state), settings.analyst_name)
+                await retract(io, note_id, namespace_of(state), judged.analyst)
             return outcome("gone", "forgotten while it was being formed")
         written = (
             note.status is Status.FORMED
@@ -114,16 +108,16 @@ async def _commit_one(
         )
         if not written and (note.version != version or note.status is not Status.RAW):
             return outcome("superseded", "changed while it was being formed")
-        if not written and any(_replaced(notes.get(ref["id"]), ref) for ref in refs):
+        if not written and any(_replaced(notes.get(id), ref) for id, ref in judged.read.items()):
             # What was proposed may carry text that is not there any more.
             return outcome("stale", "judged in the light of a note that was forgotten or changed")
         now = io.now()
         stamps.add(now)
         tally = Tally()
-        writes = [] if written else [_formed(note, judgement, offered, notes, settings, now, tally)]
-        writes += _evolved(note, judgement, refs, notes, settings, now, tally)
+        writes = [] if written else [_formed(note, judged, notes, now, tally)]
+        writes += _evolved(note, judged, notes, now, tally)
         evolutions = len(writes) - (not written)
-        present = _must_exist(note if written else writes[0], settings, offered)
+        present = _must_exist(note if written else writes[0], judged)
         if not writes or await _write(io, {note.id: note, **notes}, writes, present):
             _count(settings, tally)
             links = len((note if written else writes[0]).links)
@@ -132,48 +126,61 @@ async def _commit_one(
     return outcome("failed", "contention: its neighbours kept changing")
 
 
-def _replaced(candidate: Note | None, ref: CandidateRef) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What was proposed for a note, by whom, and in the light of which notes.
+
+    sources: those of `read` whose text may be in the proposals.
+    """
+
+    proposed: Judgement
+    analyst: str
+    read: Mapping[str, ReadRef]
+    sources: tuple[str, ...]
+
+    def offered(self, note: Note, present: Mapping[str, Note]) -> set[str]:
+        """What the note may link to, and change: links lead from new to old (paper §3.2)."""
+        return {
+            id for id in self.read if id not in present or present[id].created_at < note.created_at
+        }
+
+
+def _judged(settings: Settings, state: FormationState, note_id: str) -> _Judged:
+    analyst = settings.judged_by(mode_of(settings, state, note_id))
+    read = {ref["id"]: ref for ref in read_with(state, note_id)}
+    sources = tuple(read) if settings.analyst.reads_candidates else ()
+    return _Judged(judgement_from(state, note_id), analyst, read, sources)
+
+
+def _replaced(candidate: Note | None, ref: ReadRef) -> bool:
     return candidate is None or content_digest(candidate.content) != ref["digest"]
 
 
 def _formed(
-    note: Note,
-    judgement: Judgement,
-    offered: Sequence[str],
-    present: Mapping[str, Note],
-    settings: Settings,
-    now: datetime,
-    tally: Tally,
+    note: Note, judged: _Judged, present: Mapping[str, Note], now: datetime, tally: Tally
 ) -> Note:
-    links = accepted_links(note, judgement.links, offered, present, now, tally)
-    formed = understood(note, judgement.understanding).evolve(
+    offered = judged.offered(note, present)
+    links = accepted_links(note, judged.proposed.links, offered, present, now, tally)
+    formed = understood(note, judged.proposed.understanding).evolve(
         links=links, status=Status.FORMED, last_error=None
     )
-    sources = tuple(offered) if settings.analyst.reads_candidates else ()
-    return revised(note, formed, "formed", note.id, now, settings.analyst_name, sources)
+    return revised(note, formed, "formed", note.id, now, judged.analyst, judged.sources)
 
 
 def _evolved(
-    note: Note,
-    judgement: Judgement,
-    refs: Sequence[CandidateRef],
-    present: Mapping[str, Note],
-    settings: Settings,
-    now: datetime,
-    tally: Tally,
+    note: Note, judged: _Judged, present: Mapping[str, Note], now: datetime, tally: Tally
 ) -> list[Note]:
     """The neighbours that change; one that is to stay as it is, is not written."""
-    offered = {ref["id"]: ref["version"] for ref in refs}
-    sources = tuple(offered) if settings.analyst.reads_candidates else ()
+    offered = judged.offered(note, present)
     writes: list[Note] = []
     for neighbour_id, proposal in accepted_evolutions(
-        note, judgement.evolutions, offered, present, tally
+        note, judged.proposed.evolutions, offered, present, tally
     ).items():
         neighbour = present[neighbour_id]
         if neighbour.status is not Status.FORMED:
             tally["dropped.evolution.not_formed"] += 1
             continue
-        if neighbour.version == offered[neighbour_id]:
+        if neighbour.version == judged.read[neighbour_id]["version"]:
             changed = evolved(neighbour, proposal)
         else:
             changed = merged(neighbour, proposal)
@@ -188,18 +195,17 @@ def _evolved(
                 "evolved",
                 note.id,
                 now,
-                settings.analyst_name,
-                tuple(id for id in sources if id != neighbour_id),
+                judged.analyst,
+                tuple(id for id in judged.sources if id != neighbour_id),
                 clean_text(proposal.reason, MAX_REASON_CHARS),
             )
         )
     return writes
 
 
-def _must_exist(note: Note, settings: Settings, offered: Sequence[str]) -> set[str]:
+def _must_exist(note: Note, judged: _Judged) -> set[str]:
     """The notes without which the commit would be wrong."""
-    linked = {link.to for link in note.outgoing}
-    return linked | set(offered) if settings.analyst.reads_candidates else linked
+    return {link.to for link in note.outgoing}.union(judged.sources)
 
 
 async def _write(

@@ -17,6 +17,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 
 from amem_integrations.formation.accept import admit
+from amem_integrations.formation.batch import batch
 from amem_integrations.formation.candidates import find_candidates
 from amem_integrations.formation.commit import commit
 from amem_integrations.formation.construct import construct
@@ -55,6 +56,11 @@ STEPS: dict[str, dict[str, Operation]] = {
         "accept": admit,
         "candidates": find_candidates,
         "judge": fuse,
+    },
+    "batched": {
+        "accept": admit,
+        "candidates": find_candidates,
+        "judge": batch,
     },
 }
 

@@ -5,14 +5,16 @@ judgement ends that note's formation with a reason and leaves the other notes al
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from amem_integrations.errors import AMemError, AnalysisError
 from amem_integrations.formation.candidates import older_than
 from amem_integrations.formation.metering import MeteredIO
 from amem_integrations.formation.state import (
+    CandidateRef,
     FormationState,
+    Mode,
     Outcome,
     Settings,
     candidates_from,
@@ -40,26 +42,62 @@ async def judge_each(
     judge: Callable[[IO, Subject], Awaitable[R]],
 ) -> tuple[dict[str, R], dict[str, Outcome]]:
     """`judge` of every open note, side by side; and the outcomes, failures added."""
-    namespace = namespace_of(state)
-    notes = await load(io, open_ids(state), namespace)
+    notes = await load(io, open_ids(state), namespace_of(state))
+    answers = await judge_alone(io, settings, state, list(notes.values()), judge, settings.mode)
+    return await settled(io, settings, state, answers)
+
+
+async def judge_alone(
+    io: IO,
+    settings: Settings,
+    state: FormationState,
+    notes: Sequence[Note],
+    judge: Callable[[IO, Subject], Awaitable[R]],
+    mode: Mode,
+) -> dict[str, R | AnalysisError]:
+    """`judge` of each note among its candidates, or why it failed; counted under `mode`."""
 
     async def one(note: Note) -> R | AnalysisError:
-        account = settings.ledger.account(namespace, settings.mode, again=note.attempts > 0)
+        account = settings.ledger.account(note.namespace, mode, again=note.attempts > 0)
+        refs = state.get("candidates", {}).get(note.id, [])
+        among = await load(io, (ref["id"] for ref in refs), note.namespace)
+        subject = await subject_of(io, settings, note, refs, among)
         try:
-            return await judge(MeteredIO(io, account), await _subject(io, settings, state, note))
+            return await judge(MeteredIO(io, account), subject)
         except AnalysisError as error:
             return error
 
-    answers = await io.gather(*(one(note) for note in notes.values()))
+    found = await io.gather(*(one(note) for note in notes))
+    return {note.id: answer for note, answer in zip(notes, found, strict=True)}
+
+
+async def settled(
+    io: IO, settings: Settings, state: FormationState, answers: Mapping[str, R | AnalysisError]
+) -> tuple[dict[str, R], dict[str, Outcome]]:
+    """The judgements among the answers, and the outcomes of the state, failures added."""
     await save_usage(io, settings.ledger, every=_CALLS_BETWEEN_SAVES)
     judged: dict[str, R] = {}
     outcomes = dict(state.get("outcomes", {}))
-    for note_id, answer in zip(notes, answers, strict=True):
+    for note_id, answer in answers.items():
         if isinstance(answer, AnalysisError):
             outcomes[note_id] = failure(answer)
         else:
             judged[note_id] = answer
     return judged, outcomes
+
+
+async def subject_of(
+    io: IO,
+    settings: Settings,
+    note: Note,
+    refs: Sequence[CandidateRef],
+    among: Mapping[str, Note],
+) -> Subject:
+    """The note with those of its candidates that are in `among`."""
+    background: list[Note] = []
+    if settings.analyst.needs_statistics:
+        background = await recent(io, note.namespace, limit=_BACKGROUND, where=older_than(note))
+    return Subject(note, candidates_from(refs, among), tuple(background))
 
 
 def failure(error: Exception) -> Outcome:
@@ -69,12 +107,3 @@ def failure(error: Exception) -> Outcome:
     _LOG.debug("Why.", exc_info=error)
     # What others wrote into their errors may quote content or keys.
     return outcome("failed", f"{reason}: {error}" if isinstance(error, AMemError) else reason)
-
-
-async def _subject(io: IO, settings: Settings, state: FormationState, note: Note) -> Subject:
-    refs = state.get("candidates", {}).get(note.id, [])
-    notes = await load(io, (ref["id"] for ref in refs), note.namespace)
-    background: list[Note] = []
-    if settings.analyst.needs_statistics:
-        background = await recent(io, note.namespace, limit=_BACKGROUND, where=older_than(note))
-    return Subject(note, candidates_from(refs, notes), tuple(background))

@@ -21,14 +21,15 @@ from amem_integrations.namespace import Namespace
 from amem_integrations.note import Note
 from amem_integrations.ports import Analyst
 
-Mode = Literal["fused", "staged"]
+Mode = Literal["fused", "staged", "batched"]
 
 
 @dataclass(frozen=True)
 class Settings:
     """How notes are formed.
 
-    mode: "fused" makes one judgement a note, "staged" three (paper §3).
+    mode: "fused" makes one judgement a note, "staged" three (paper §3), "batched" one for
+        up to `batch` notes.
     neighbours: how many candidates are offered, at most.
     link, evolve: switches for the two later steps (the paper's ablations).
     """
@@ -36,6 +37,7 @@ class Settings:
     analyst: Analyst
     mode: Mode = "fused"
     neighbours: int = 8
+    batch: int = 8
     link: bool = True
     evolve: bool = True
     ledger: Ledger = field(default_factory=Ledger)
@@ -43,7 +45,11 @@ class Settings:
     @property
     def analyst_name(self) -> str:
         """The analyst and the mode, as revisions record them."""
-        return f"{self.analyst.name}/{self.mode}"
+        return self.judged_by(self.mode)
+
+    def judged_by(self, mode: Mode) -> str:
+        """`analyst_name`, for what was judged in another mode than the one that is set."""
+        return f"{self.analyst.name}/{mode}"
 
 
 class NoteRef(TypedDict):
@@ -53,8 +59,8 @@ class NoteRef(TypedDict):
     version: int
 
 
-class CandidateRef(TypedDict):
-    """A candidate as it was found.
+class ReadRef(TypedDict):
+    """A note in whose light another is judged, as it was then.
 
     version: one that evolved since is merged with, not overwritten. digest: of its content;
     what was judged in the light of other content is judged again.
@@ -63,6 +69,11 @@ class CandidateRef(TypedDict):
     id: str
     version: int
     digest: str
+
+
+class CandidateRef(ReadRef):
+    """A candidate as it was found."""
+
     similarity: float
     rank: int
     reverse_rank: int | None
@@ -82,11 +93,16 @@ class Outcome(TypedDict):
 
 
 class FormationState(TypedDict, total=False):
-    """Keys of the per-note mappings are note ids."""
+    """Keys of the per-note mappings are note ids.
+
+    batched: the notes that were judged in one question with others, each with every note that
+        could be read there. A note that is missing was judged alone, by its candidates.
+    """
 
     namespace: list[str]
     notes: list[NoteRef]
     candidates: dict[str, list[CandidateRef]]
+    batched: dict[str, list[ReadRef]]
     understanding: dict[str, dict[str, Any]]
     links: dict[str, list[dict[str, Any]]]
     evolutions: dict[str, list[dict[str, Any]]]
@@ -109,6 +125,19 @@ def open_ids(state: FormationState) -> list[str]:
     """The ids of the notes whose formation has not ended yet."""
     outcomes = state.get("outcomes", {})
     return [ref["id"] for ref in state.get("notes", ()) if ref["id"] not in outcomes]
+
+
+def mode_of(settings: Settings, state: FormationState, note_id: str) -> Mode:
+    """The mode in which a note was judged."""
+    if settings.mode != "batched" or note_id in state.get("batched", {}):
+        return settings.mode
+    return "fused"
+
+
+def read_with(state: FormationState, note_id: str) -> Sequence[ReadRef]:
+    """The notes in whose light a note was judged."""
+    batched = state.get("batched", {})
+    return batched[note_id] if note_id in batched else state.get("candidates", {}).get(note_id, [])
 
 
 def outcome(status: str, reason: str = "", links: int = 0, evolutions: int = 0) -> Outcome:

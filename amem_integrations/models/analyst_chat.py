@@ -6,7 +6,7 @@ behind `io.chat`; what of a proposal is applied is decided by formation.
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,7 +22,7 @@ from amem_integrations.judgement import (
     Understanding,
 )
 from amem_integrations.models import answers
-from amem_integrations.models.prompts import construct, evolve, fuse, link
+from amem_integrations.models.prompts import batch, construct, evolve, fuse, link
 from amem_integrations.models.prompts.rendering import cut, handles
 from amem_integrations.ports import IO
 
@@ -93,23 +93,43 @@ class ChatAnalyst:
         if not offered:
             return Judgement(await self._understand(io, "fuse", subject))
 
-        def read(answer: answers.Answer) -> Judgement:
-            return Judgement(
-                answers.understanding(answer),
-                tuple(answers.links(answer, offered)),
-                tuple(answers.evolutions(answer, offered)),
-            )
-
         messages = fuse.messages(subject, instructions=self.instructions)
-        return await self._ask(io, ChatRequest("fuse", messages, fuse.schema(offered)), read)
+        request = ChatRequest("fuse", messages, fuse.schema(offered))
+        return await self._ask(io, request, lambda answer: _judgement(answer, offered))
+
+    async def batch(self, io: IO, subjects: Sequence[Subject]) -> list[Judgement | AnalysisError]:
+        new = [subject.note for subject in subjects]
+        known = {each.note.id: each.note for subject in subjects for each in subject.candidates}
+        others = known.keys() - {note.id for note in new}
+        older = sorted((known[id] for id in others), key=lambda note: (note.created_at, note.id))
+        offered = batch.numbered(older, new)
+        handles = list(offered)[-len(new) :]
+
+        def read(answer: answers.Answer) -> list[Judgement | AnalysisError]:
+            said = answers.by_note(answer, handles)
+            return [_judged(said.get(handle), _until(offered, handle)) for handle in handles]
+
+        messages = batch.messages(older, new, instructions=self.instructions)
+        request = ChatRequest("batch", messages, batch.schema(offered, len(new)))
+        return await self._ask(io, request, read, insist=False)
 
     async def _understand(self, io: IO, step: str, subject: Subject) -> Understanding:
         messages = construct.messages(subject, instructions=self.instructions)
         request = ChatRequest(step, messages, construct.SCHEMA)
         return await self._ask(io, request, answers.understanding)
 
-    async def _ask(self, io: IO, request: ChatRequest, read: Callable[[answers.Answer], T]) -> T:
-        """What `read` makes of the answer; repaired once in all, retried while that may help."""
+    async def _ask(
+        self,
+        io: IO,
+        request: ChatRequest,
+        read: Callable[[answers.Answer], T],
+        *,
+        insist: bool = True,
+    ) -> T:
+        """What `read` makes of the answer; repaired once in all, retried while that may help.
+
+        insist: also retry when the repaired answer is no more usable than the first.
+        """
         from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
         repairs, asked = int(self.repair), request
@@ -124,7 +144,7 @@ class ChatAnalyst:
                 except answers.UnusableAnswerError as problem:
                     _LOG.debug("A %s answer is %s.", request.step, problem.reason)
                     if not repairs:
-                        raise _failure(request.step, problem) from problem
+                        raise _failure(request.step, problem, retryable=insist) from problem
                     repairs -= 1
                     follow_up = _follow_up(request, reply, problem)
                 reply = await io.chat(follow_up)
@@ -138,6 +158,29 @@ class ChatAnalyst:
             reraise=True,
         )
         return await retrying(attempt)
+
+
+def _judgement(answer: answers.Answer, offered: Mapping[str, str]) -> Judgement:
+    return Judgement(
+        answers.understanding(answer),
+        tuple(answers.links(answer, offered)),
+        tuple(answers.evolutions(answer, offered)),
+    )
+
+
+def _judged(answer: answers.Answer | None, offered: Mapping[str, str]) -> Judgement | AnalysisError:
+    """What a batched answer says of one note."""
+    try:
+        if answer is None:
+            raise answers.UnusableAnswerError("it leaves the note out, or has it twice")
+        return _judgement(answer, offered)
+    except answers.UnusableAnswerError as problem:
+        return _failure("batch", problem, retryable=True)
+
+
+def _until(offered: Mapping[str, str], handle: str) -> dict[str, str]:
+    """The handles that the note `handle` can name: those before it, and its own."""
+    return {each: id for each, id in offered.items() if int(each) <= int(handle)}
 
 
 def _read(reply: ChatReply, read: Callable[[answers.Answer], T]) -> T:
@@ -163,12 +206,12 @@ def _follow_up(request: ChatRequest, reply: ChatReply, problem: Exception) -> Ch
     return replace(request, messages=messages, again=True)
 
 
-def _failure(step: str, problem: answers.UnusableAnswerError) -> AnalysisError:
+def _failure(step: str, problem: answers.UnusableAnswerError, *, retryable: bool) -> AnalysisError:
     return AnalysisError(
         f"The model's answer to {step} cannot be used: {problem}. A model that keeps doing this "
         "needs a larger output limit, or is too small for the task.",
         reason=problem.reason,
-        retryable=True,
+        retryable=retryable,
     )
 
 

@@ -9,6 +9,7 @@ come from `terms`, links from `links_free`, what kind a note is from `kinds`.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from amem_integrations.errors import AnalysisError
 from amem_integrations.judgement import (
     Evolution,
     Judgement,
@@ -65,6 +66,10 @@ class FreeAnalyst:
         links = propose_links(subject, corpus)
         evolutions = _evolutions(subject, links, corpus)
         return Judgement(understanding, tuple(links), tuple(evolutions))
+
+    async def batch(self, io: IO, subjects: Sequence[Subject]) -> list[Judgement | AnalysisError]:
+        """All three of each subject, by its own candidates."""
+        return [await self.fuse(io, subject) for subject in subjects]
 
 
 def _corpus(subject: Subject) -> Corpus:

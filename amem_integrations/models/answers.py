@@ -6,6 +6,7 @@ whose message can be shown to the model. Whether a proposal may be applied is fo
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -78,6 +79,30 @@ def evolutions(answer: Answer, offered: Mapping[str, str]) -> list[Evolution]:
     return proposals
 
 
+def by_note(answer: Answer, new: Sequence[str]) -> dict[str, Answer]:
+    """What the answer to a batched question says of each of the handles `new`.
+
+    One that is missing was left out, or answered more than once. Raises UnusableAnswerError
+    when all are.
+    """
+    given = answer.get("notes")
+    named = cast("dict[str, object]", given) if isinstance(given, dict) else {}
+    if named.keys() & set(new):
+        items = [{**cast("Answer", it), "n": n} for n, it in named.items() if isinstance(it, dict)]
+    else:
+        items = _items(answer, "notes")
+    handles = [_handle(item.get("n")) for item in items]
+    said = Counter(handles)
+    found = {
+        handle: item
+        for handle, item in zip(handles, items, strict=True)
+        if handle in new and said[handle] == 1
+    }
+    if not found:
+        raise UnusableAnswerError('"notes" must hold one object for each new note, with its "n"')
+    return found
+
+
 def _terms(answer: Answer, name: str, limit: int) -> tuple[str, ...]:
     value = answer.get(name)
     if value is None:
@@ -116,8 +141,13 @@ def _items(answer: Answer, name: str) -> Sequence[Answer]:
 
 def _note_id(handle: object, offered: Mapping[str, str]) -> str:
     text = clean_text(str(handle), 40)
+    return offered.get(_handle(text), f"?{text}")
+
+
+def _handle(value: object) -> str:
+    text = clean_text(str(value), 40)
     match = _HANDLE.fullmatch(text)
-    return offered.get(str(int(match[1])) if match else text, f"?{text}")
+    return str(int(match[1])) if match else text
 
 
 def _strength(value: object) -> float:

@@ -26,7 +26,7 @@ def objects(most: int, properties: dict[str, Any]) -> dict[str, Any]:
 
 def answer(title: str, properties: dict[str, Any]) -> dict[str, object]:
     """The schema of a whole answer; `title` becomes the name of the tool where one is called."""
-    return {"title": title, "description": "The judgement of the new note.", **_closed(properties)}
+    return {"title": title, "description": "The judgement of what is new.", **_closed(properties)}
 
 
 def _closed(properties: dict[str, Any]) -> dict[str, Any]:
