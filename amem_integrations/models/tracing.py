@@ -33,7 +33,10 @@ from langchain_core.runnables.config import (
     var_child_runnable_config,
 )
 from langchain_core.tracers import context as tracers
-from langsmith import tracing_context  # pyright: ignore[reportUnknownVariableType]
+from langsmith.run_helpers import (
+    get_tracing_context,
+    tracing_context,  # pyright: ignore[reportUnknownVariableType]
+)
 
 from amem_integrations.judgement import ChatReply, ChatRequest
 from amem_integrations.ports import ChatModel
@@ -151,24 +154,29 @@ class _Veil(BaseCallbackHandler):
 
     def __init__(self, handlers: list[BaseCallbackHandler]) -> None:
         self._handlers = handlers
+        self._tracing = _tracing()
+
+    def _tell(self, *event: Any, **about: Any) -> None:
+        with tracing_context(**self._tracing):
+            handle_event(self._handlers, *event, **about)
 
     def on_chain_start(self, *given: Any, **known: Any) -> None:
-        handle_event(self._handlers, *_chain_start(*given), **_run(known))
+        self._tell(*_chain_start(*given), **_run(known))
 
     def on_chain_end(self, *given: Any, **known: Any) -> None:
-        handle_event(self._handlers, "on_chain_end", "ignore_chain", {}, **_run(known))
+        self._tell("on_chain_end", "ignore_chain", {}, **_run(known))
 
     def on_chain_error(self, error: BaseException, **known: Any) -> None:
-        handle_event(self._handlers, *_error("chain", error), **_run(known))
+        self._tell(*_error("chain", error), **_run(known))
 
     def on_chat_model_start(self, *given: Any, **known: Any) -> None:
-        handle_event(self._handlers, *_model_start(*given), **_run(known), **_asked(known))
+        self._tell(*_model_start(*given), **_run(known), **_asked(known))
 
     def on_llm_end(self, response: LLMResult, **known: Any) -> None:
-        handle_event(self._handlers, *_model_end(response), **_run(known))
+        self._tell(*_model_end(response), **_run(known))
 
     def on_llm_error(self, error: BaseException, **known: Any) -> None:
-        handle_event(self._handlers, *_error("llm", error), **_run(known))
+        self._tell(*_error("llm", error), **_run(known))
 
 
 class _AsyncVeil(AsyncCallbackHandler):
@@ -179,24 +187,35 @@ class _AsyncVeil(AsyncCallbackHandler):
 
     def __init__(self, handlers: list[BaseCallbackHandler]) -> None:
         self._handlers = handlers
+        self._tracing = _tracing()
+
+    async def _tell(self, *event: Any, **about: Any) -> None:
+        with tracing_context(**self._tracing):
+            await ahandle_event(self._handlers, *event, **about)
 
     async def on_chain_start(self, *given: Any, **known: Any) -> None:
-        await ahandle_event(self._handlers, *_chain_start(*given), **_run(known))
+        await self._tell(*_chain_start(*given), **_run(known))
 
     async def on_chain_end(self, *given: Any, **known: Any) -> None:
-        await ahandle_event(self._handlers, "on_chain_end", "ignore_chain", {}, **_run(known))
+        await self._tell("on_chain_end", "ignore_chain", {}, **_run(known))
 
     async def on_chain_error(self, error: BaseException, **known: Any) -> None:
-        await ahandle_event(self._handlers, *_error("chain", error), **_run(known))
+        await self._tell(*_error("chain", error), **_run(known))
 
     async def on_chat_model_start(self, *given: Any, **known: Any) -> None:
-        await ahandle_event(self._handlers, *_model_start(*given), **_run(known), **_asked(known))
+        await self._tell(*_model_start(*given), **_run(known), **_asked(known))
 
     async def on_llm_end(self, response: LLMResult, **known: Any) -> None:
-        await ahandle_event(self._handlers, *_model_end(response), **_run(known))
+        await self._tell(*_model_end(response), **_run(known))
 
     async def on_llm_error(self, error: BaseException, **known: Any) -> None:
-        await ahandle_event(self._handlers, *_error("llm", error), **_run(known))
+        await self._tell(*_error("llm", error), **_run(known))
+
+
+def _tracing() -> dict[str, Any]:
+    """LangSmith's context as it is outside of the veil; inside, its handlers take no runs."""
+    context = get_tracing_context()
+    return {**context, "enabled": True if context["enabled"] is None else context["enabled"]}
 
 
 # The event, what makes a handler ignore it, and its emptied arguments.
