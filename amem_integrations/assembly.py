@@ -13,14 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.state import Mode, Settings
-from amem_integrations.formation.worker import Worker
+from amem_integrations.formation.worker import Batch, Worker
 from amem_integrations.ledger import Ledger
 from amem_integrations.models.analyst_chat import ChatAnalyst
 from amem_integrations.models.analyst_free import FreeAnalyst
 from amem_integrations.models.chat import resolve_chat_model
 from amem_integrations.models.embedding import resolve_embedder
 from amem_integrations.models.sparse import resolve_sparse
-from amem_integrations.operations import FORMATIONS, Formation, Rooms, check_choice, form_next
+from amem_integrations.note import Note
+from amem_integrations.operations import (
+    FORMATIONS,
+    Formation,
+    Rooms,
+    check_choice,
+    form_taken,
+    take,
+)
 from amem_integrations.ports import AsyncIO, Clock, Runnable, SyncIO, run
 from amem_integrations.store.opening import Encoders, Store, open_store
 from amem_integrations.store.usage import save_usage
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
 
     from amem_integrations.formation.state import FormationState
 
+_POLL = 15.0
 MODES = ("fused", "staged", "batched")
 _MOST_IN_A_BATCH = 32
 
@@ -49,6 +58,7 @@ class Options:
     link: bool
     evolve: bool
     neighbours: int
+    concurrency: int
     batch: int
     api_key: str | None = field(repr=False)
     timeout: float
@@ -59,8 +69,9 @@ class Options:
     def __post_init__(self) -> None:
         check_choice("formation", self.formation, FORMATIONS)
         check_choice("mode", self.mode, MODES)
-        if self.neighbours < 1:
-            raise InvalidInputError(f"neighbours is at least 1; got {self.neighbours}.")
+        for name in ("neighbours", "concurrency"):
+            if (value := getattr(self, name)) < 1:
+                raise InvalidInputError(f"{name} is at least 1; got {value}.")
         if not 1 <= self.batch <= _MOST_IN_A_BATCH:
             raise InvalidInputError(f"batch is 1 to {_MOST_IN_A_BATCH} notes; got {self.batch}.")
         if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
@@ -106,9 +117,14 @@ class Assembly:
         )
         self.sync = SyncIO(self.store.sync, sparse, embedder, chat_model, now)
         self.asynchronous = AsyncIO(self.store.asynchronous, sparse, embedder, chat_model, now)
-        self.worker = Worker(self._form_next)
         self.rooms = Rooms(
-            self.settings, options.formation, lambda: self.own_graph, self.worker.wake
+            self.settings, options.formation, lambda: self.own_graph, lambda: self.worker.wake()
+        )
+        self.worker = Worker(
+            _Work(self.rooms, self.sync, self.asynchronous),
+            # Statistics wait for nothing, so more threads would only be in each other's way.
+            concurrency=1 if chat_model is None else options.concurrency,
+            poll=None if self.store.sync.exclusive else _POLL,
         )
 
     @cached_property
@@ -128,9 +144,6 @@ class Assembly:
             self.settings, self.sync, self.asynchronous, review=review, checkpointer=checkpointer
         )
 
-    def _form_next(self) -> bool:
-        return run(form_next(self.rooms, self.sync))
-
     def close(self) -> None:
         """Let the worker finish its note, then release the store. Can be repeated."""
         self.worker.close()
@@ -145,3 +158,24 @@ class Assembly:
             await save_usage(self.asynchronous, self.settings.ledger)
         finally:
             await self.store.aclose()
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What the worker does, in both forms."""
+
+    rooms: Rooms
+    sync: SyncIO
+    asynchronous: AsyncIO
+
+    def take(self) -> Batch:
+        return run(take(self.rooms, self.sync))
+
+    def form(self, notes: list[Note]) -> bool:
+        return run(form_taken(self.rooms, self.sync, notes))
+
+    async def atake(self) -> Batch:
+        return await take(self.rooms, self.asynchronous)
+
+    async def aform(self, notes: list[Note]) -> bool:
+        return await form_taken(self.rooms, self.asynchronous, notes)

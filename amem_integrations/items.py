@@ -137,8 +137,11 @@ async def _form(
     formation: Formation,
 ) -> None:
     if formation == "inline":
+        by_home: dict[Namespace, list[Note]] = {}
         for note in raw:
-            await form(rooms, io, note)
+            by_home.setdefault(note.namespace, []).append(note)
+        for notes in by_home.values():
+            await form(rooms, io, notes)
     elif formation == "background" and raw:
         rooms.wake()
     for namespace, ids in unformed.items():

@@ -39,8 +39,9 @@ class AgenticMemory(Remembering, Recalling, Tending):
     model: who judges: a LangChain chat model, "provider:model", or None for statistics only.
     embedder: a fastembed model name, "multilingual", LangChain `Embeddings`, a callable from
         texts to vectors, or None for all-MiniLM-L6-v2, as in the paper.
-    formation: "inline" forms a note before `add` returns, "background" in a thread, "off"
-        leaves it raw until `resume()`. A raw note is stored and can be found.
+    formation: "inline" forms a note before `add` returns, "background" in threads, "off"
+        leaves it raw until `resume()` or a `MemoryWorker`. A raw note is stored and can be found.
+    concurrency: how many notes are formed at once in the background, each of another namespace.
     mode: "fused" asks the model once a note, "staged" three times (paper §3), "batched" once
         for up to `batch` notes that wait together, as those of one `add_many` do.
     instructions: a domain's vocabulary and rules, for the model.
@@ -66,6 +67,7 @@ class AgenticMemory(Remembering, Recalling, Tending):
         link: bool = True,
         evolve: bool = True,
         neighbours: int = 8,
+        concurrency: int = 4,
         batch: int = 8,
         api_key: str | None = None,
         timeout: float = 10.0,
@@ -84,6 +86,7 @@ class AgenticMemory(Remembering, Recalling, Tending):
             link=link,
             evolve=evolve,
             neighbours=neighbours,
+            concurrency=concurrency,
             batch=batch,
             api_key=api_key,
             timeout=timeout,

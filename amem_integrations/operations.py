@@ -1,31 +1,37 @@
 """What a memory does, each as one operation over io; `memory.py` gives them their two forms."""
 
+import contextlib
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from amem_integrations.conditions import match
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError, StoreError
+from amem_integrations.formation import outbox
 from amem_integrations.formation.accept import accept
 from amem_integrations.formation.commit import note_failure
 from amem_integrations.formation.judging import failure
-from amem_integrations.formation.state import Settings, initial_state
+from amem_integrations.formation.state import Outcome, Settings, initial_state, outcome
+from amem_integrations.formation.worker import Batch
 from amem_integrations.lifecycle import forget as forgetting
 from amem_integrations.lifecycle import revise
 from amem_integrations.models.chat_failures import is_interrupt
-from amem_integrations.namespace import DEFAULT, Namespace, as_namespace, decode, encode
+from amem_integrations.namespace import DEFAULT, Namespace, as_namespace, encode
 from amem_integrations.note import Hit, Note, Revision, Status, make_note, metadata_text
 from amem_integrations.ports import IO, Runnable
 from amem_integrations.recall.search import check_counts, search
 from amem_integrations.store.reading import load, recent, revisions, with_links
 from amem_integrations.store.schema import within
 
+T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 _CHUNK = 32
 _JUDGED_AGAIN = 3
+_OPEN = outcome("open")
+_RELEASED = ("open", "stale")
 _READ = 256
 _GIVEN = frozenset(inspect.signature(make_note).parameters) - {
     "namespace",
@@ -100,22 +106,32 @@ async def add(
     check_choice("formation", formation, FORMATIONS)
     notes = _distinct(io, items, as_namespace(namespace))
     done: list[Note] = []
+    stored: list[Note] = []
     try:
         for start in range(0, len(notes), _CHUNK):
             chunk = notes[start : start + _CHUNK]
-            stored = await accept(io, chunk)
-            for note, held in zip(chunk, stored, strict=True):
-                held = await _reconciled(rooms, io, note, held, formation)
-                if held.status is Status.RAW and formation == "inline":
-                    held = await form(rooms, io, held)
-                done.append(held)
-                if progress is not None:
-                    progress(len(done), len(notes))
+            inline = formation == "inline"
+            stored = await accept(io, chunk, leased=outbox.lease(io.now()) if inline else None)
+            for group in _groups(list(zip(chunk, stored, strict=True)), _at_once(rooms)):
+                held = [await _reconciled(rooms, io, *pair, formation) for pair in group]
+                if inline:
+                    raw = [note for note in held if note.status is Status.RAW]
+                    await form(rooms, io, raw)
+                for note in held:
+                    done.append(note)
+                    if progress is not None:
+                        progress(len(done), len(notes))
     finally:
         # Also for what was stored before `progress` failed or the call was cancelled.
         if formation == "background":
             rooms.wake()
+        elif len(done) < len(notes):
+            await _release(io, stored)
     return await _as_they_are(io, done)
+
+
+def _groups(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 async def _as_they_are(io: IO, notes: Sequence[Note]) -> list[Note]:
@@ -171,35 +187,57 @@ async def _reconciled(rooms: Rooms, io: IO, given: Note, held: Note, formation: 
     return updated
 
 
-async def form(rooms: Rooms, io: IO, note: Note) -> Note:
-    """Take a raw note through the formation graph; whatever fails, it stays stored."""
+async def form(rooms: Rooms, io: IO, notes: Sequence[Note]) -> list[Note]:
+    """Take raw notes of one namespace through the formation graph, and read them again.
+
+    Whatever fails, they stay stored.
+    """
     try:
-        for _ in range(_JUDGED_AGAIN):
-            if await _form_once(rooms, io, note) != "stale":
-                break
+        for start in range(0, len(notes), _at_once(rooms)):
+            await _run_graph(rooms, io, notes[start : start + _at_once(rooms)])
     except StoreError as error:
         rooms.settings.ledger.count("formation.error")
         _LOG.warning("Formation failed (%s); the note stays raw.", type(error).__name__)
-    return (await load(io, [note.id], note.namespace)).get(note.id, note)
+    fresh = await load(io, (note.id for note in notes), notes[0].namespace) if notes else {}
+    return [fresh.get(note.id, note) for note in notes]
 
 
-async def _form_once(rooms: Rooms, io: IO, note: Note) -> str:
-    """How a run of the formation graph ended; what it broke off with is kept on the note.
+def _at_once(rooms: Rooms) -> int:
+    """How many notes go through the graph together: one after another they see each other."""
+    return rooms.settings.batch if rooms.settings.mode == "batched" else 1
 
-    Unless it is the store, which would not keep that either.
-    """
-    graph, state = rooms.graph(), initial_state([note])
+
+async def _run_graph(rooms: Rooms, io: IO, notes: Sequence[Note]) -> dict[str, Outcome]:
+    """How it ended for each note. Failures are kept on the notes, unless it is the store's."""
+    graph, ended = rooms.graph(), dict[str, Outcome]()
+    left = notes
     try:
-        return (await io.invoke(graph, state))["outcomes"][note.id]["status"]
-    except StoreError:
-        raise
-    except Exception as error:
-        if is_interrupt(error):
-            raise
-        ended = failure(error)
-    rooms.settings.ledger.count("formation.failed")
-    await note_failure(io, rooms.settings, state, note.id, ended["reason"])
-    return ended["status"]
+        for _ in range(_JUDGED_AGAIN):
+            state = initial_state(left)
+            try:
+                ended |= (await io.invoke(graph, state))["outcomes"]
+            except StoreError:
+                raise
+            except Exception as error:
+                if is_interrupt(error):
+                    raise
+                result = failure(error)
+                for note in left:
+                    rooms.settings.ledger.count("formation.failed")
+                    await note_failure(io, rooms.settings, state, note.id, result)
+                    ended[note.id] = result
+            left = [note for note in left if ended[note.id]["status"] == "stale"]
+            if not left:
+                break
+    finally:
+        await _release(io, [n for n in notes if ended.get(n.id, _OPEN)["status"] in _RELEASED])
+    return ended
+
+
+async def _release(io: IO, notes: Sequence[Note]) -> None:
+    # Where the store is out of reach the leases run out by themselves.
+    with contextlib.suppress(StoreError):
+        await outbox.release(io, notes)
 
 
 async def form_again(
@@ -207,48 +245,40 @@ async def form_again(
 ) -> None:
     """Notes that became raw because something they drew on was taken back."""
     if formation == "inline":
-        for note in (await load(io, note_ids, namespace)).values():
-            await form(rooms, io, note)
+        await form(rooms, io, list((await load(io, note_ids, namespace)).values()))
     elif formation == "background" and note_ids:
         rooms.wake()
 
 
-async def form_next(rooms: Rooms, io: IO) -> bool:
-    """Form the oldest waiting note; False when none waits."""
-    waiting = await io.engine.scroll(
-        match("status", Status.RAW), limit=1, order_by="created_at", fields=("ns",)
-    )
-    if not waiting:
-        return False
-    namespace = decode(waiting[0].payload["ns"])
-    notes = await load(io, [waiting[0].id], namespace)
-    for note in notes.values():
-        await _form_once(rooms, io, note)
-    return True
+async def take(rooms: Rooms, io: IO) -> Batch:
+    """The oldest waiting notes of a namespace, leased; or seconds until there are some."""
+    if notes := await outbox.claim(io, most=_at_once(rooms)):
+        return Batch(notes)
+    due = await outbox.next_due(io)
+    return Batch([], None if due is None else (due - io.now()).total_seconds())
 
 
-async def resume(rooms: Rooms, io: IO, *, retry_parked: bool) -> int:
-    """Form every raw note; returns how many were formed."""
-    if retry_parked:
-        await _unpark(io)
-    formed = rooms.settings.ledger.events().get("formation.formed", 0)
-    while await form_next(rooms, io):
-        pass
-    return rooms.settings.ledger.events().get("formation.formed", 0) - formed
+async def form_taken(rooms: Rooms, io: IO, notes: Sequence[Note]) -> bool:
+    """Form notes that were taken; True when others would fail as well."""
+    ended = await _run_graph(rooms, io, notes)
+    return any(result["outage"] for result in ended.values())
 
 
-async def _unpark(io: IO) -> None:
-    after = None
-    while page := await io.engine.scroll(
-        match("status", Status.PARKED), limit=_CHUNK, after=after, fields=("version",)
-    ):
-        for point in page:
-            await io.engine.patch(
-                point.id,
-                {"status": str(Status.RAW), "attempts": 0},
-                expect={"version": point.payload["version"]},
-            )
-        after = page[-1].id
+async def resume(rooms: Rooms, io: IO) -> int:
+    """Form every raw note that nobody else is at, each tried once; returns how many were."""
+    formed, tried = 0, set[str]()
+    while notes := await outbox.claim(io, most=_at_once(rooms), without=tried, early=True):
+        ended = await _run_graph(rooms, io, notes)
+        formed += sum(result["status"] == "formed" for result in ended.values())
+        # One that was given other text meanwhile is another note.
+        tried.update(id for id, result in ended.items() if result["status"] != "superseded")
+    return formed
+
+
+async def retry(rooms: Rooms, io: IO) -> int:
+    """Take up what was parked, and whatever else waits."""
+    await outbox.unpark(io)
+    return await resume(rooms, io)
 
 
 async def recall(
@@ -300,7 +330,7 @@ async def update(
         metadata_json=None if metadata is None else metadata_text(metadata),
     )
     if updated.status is Status.RAW and rooms.formation == "inline":
-        updated = await form(rooms, io, updated)
+        (updated,) = await form(rooms, io, [updated])
     elif rooms.formation == "background":
         rooms.wake()
     await form_again(rooms, io, taken_back.unformed, updated.namespace, rooms.formation)

@@ -83,6 +83,11 @@ class Engine(Protocol):
     Every method raises StoreError or one of its kinds, never the engine's own exceptions.
     """
 
+    @property
+    def exclusive(self) -> bool:
+        """Whether no other process can have the store open at the same time."""
+        ...
+
     async def get(self, ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         """The points that exist among `ids`, in the order of `ids`."""
         ...

@@ -134,7 +134,7 @@ class Remembering(Forms):
     ) -> Note:
         """Undo a note's last revision, or all after `to_version`; the undoing is one itself.
 
-        A note whose forming is undone is parked: `resume(retry_parked=True)` forms it again.
+        A note whose forming is undone is parked: `retry()` forms it again.
         """
         return run(operations.revert(self._rooms, self._sync, note, namespace, to_version))
 

@@ -19,16 +19,25 @@ from amem_integrations.store.usage import read_usage
 class Tending(Forms):
     """Resuming, checking, counting, and forgetting much at once."""
 
-    def resume(self, *, retry_parked: bool = False) -> int:
+    def resume(self) -> int:
         """Form every note that is still raw, oldest first; returns how many were formed.
 
-        retry_parked: also those that were given up after repeated failures.
+        Each is tried once, also those that failed and would wait; those that another worker
+        is at are left to it.
         """
-        return run(operations.resume(self._rooms, self._sync, retry_parked=retry_parked))
+        return run(operations.resume(self._rooms, self._sync))
 
-    async def aresume(self, *, retry_parked: bool = False) -> int:
+    async def aresume(self) -> int:
         """`resume`, awaited."""
-        return await operations.resume(self._rooms, self._async, retry_parked=retry_parked)
+        return await operations.resume(self._rooms, self._async)
+
+    def retry(self) -> int:
+        """`resume`, parked notes included: those that were given up after repeated failures."""
+        return run(operations.retry(self._rooms, self._sync))
+
+    async def aretry(self) -> int:
+        """`retry`, awaited."""
+        return await operations.retry(self._rooms, self._async)
 
     def forget_namespace(self, namespace: NamespaceLike) -> Forgotten:
         """Remove every note of exactly this namespace, and what model calls took for it."""

@@ -159,7 +159,7 @@ def test_many_threads_lose_nothing() -> None:
     with open_memory(model=chat_model()) as memory, ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: memory.add(f"The redis cache number {n}"), range(40)))
         assert memory.count() == 40
-        memory.resume(retry_parked=True)
+        memory.retry()
         assert {note.status for note in memory.recent(limit=50)} == {Status.FORMED}
         assert memory.check() == []
 
@@ -168,7 +168,7 @@ async def test_many_tasks_lose_nothing() -> None:
     async with open_memory(model=chat_model(latency=0.001)) as memory:
         await asyncio.gather(*(memory.aadd(f"The redis cache number {n}") for n in range(40)))
         assert await memory.acount() == 40
-        await memory.aresume(retry_parked=True)
+        await memory.aretry()
         assert {note.status for note in await memory.arecent(limit=50)} == {Status.FORMED}
         assert await memory.acheck() == []
 

@@ -3,7 +3,7 @@
 Also the graph's first node, which admits the notes that still wait to be formed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amem_integrations.formation.embedding import embedded_points
@@ -21,8 +21,12 @@ from amem_integrations.store.reading import load
 from amem_integrations.store.schema import micros
 
 
-async def accept(io: IO, notes: Sequence[Note]) -> list[Note]:
+async def accept(
+    io: IO, notes: Sequence[Note], *, leased: Mapping[str, Any] | None = None
+) -> list[Note]:
     """Store raw notes of one namespace; those whose id is taken come back as they are stored.
+
+    leased: the fields of a lease, for whoever is to form them next.
 
     A caller compares what came back with what it gave: other content under the same key is
     an update, which this does not do.
@@ -32,6 +36,8 @@ async def accept(io: IO, notes: Sequence[Note]) -> list[Note]:
     new = [note for note in unique.values() if note.id not in stored]
     if new:
         points = await embedded_points(io, new, first=FIRST_PASSAGES)
+        for point in points:
+            point.payload.update(leased or {})
         taken = await io.engine.insert(points)
         if taken:
             stored |= await load(io, taken, notes[0].namespace)

@@ -9,12 +9,13 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from amem_integrations.errors import AMemError
 from amem_integrations.formation.embedding import embedded_points, known_vectors
 from amem_integrations.formation.judging import failure
+from amem_integrations.formation.outbox import NO_LEASE
 from amem_integrations.formation.retract import retract
 from amem_integrations.formation.revise import archived, revised
 from amem_integrations.formation.state import (
@@ -23,6 +24,7 @@ from amem_integrations.formation.state import (
     ReadRef,
     Settings,
     content_digest,
+    failed,
     judgement_from,
     mode_of,
     namespace_of,
@@ -42,11 +44,15 @@ from amem_integrations.judgement import Judgement
 from amem_integrations.note import Note, Status, clean_text
 from amem_integrations.ports import IO
 from amem_integrations.store.reading import load
-from amem_integrations.store.schema import as_read
+from amem_integrations.store.schema import as_read, micros
 
 _LOG = logging.getLogger(__name__)
 _ROUNDS = 8
+# One more attempt at an answer that cannot be used seldom helps; an outage ends.
 MAX_ATTEMPTS = 3
+MAX_ATTEMPTS_IN_OUTAGE = 9
+_FIRST_PAUSE = timedelta(seconds=30)
+_LONGEST_PAUSE = timedelta(hours=1)
 
 
 async def commit(io: IO, settings: Settings, state: FormationState) -> dict[str, Any]:
@@ -62,26 +68,33 @@ async def commit(io: IO, settings: Settings, state: FormationState) -> dict[str,
         result = outcomes[note_id]
         settings.ledger.count(f"formation.{result['status']}")
         if result["status"] == "failed":
-            await note_failure(io, settings, state, note_id, result["reason"])
+            await note_failure(io, settings, state, note_id, result)
     return {"outcomes": outcomes}
 
 
 async def note_failure(
-    io: IO, settings: Settings, state: FormationState, note_id: str, reason: str
+    io: IO, settings: Settings, state: FormationState, note_id: str, result: Outcome
 ) -> None:
-    """Keep the reason on the raw note; park it once MAX_ATTEMPTS have failed."""
+    """Keep the reason on the raw note, and when to try again; park it when that is no use."""
     note = (await load(io, [note_id], namespace_of(state))).get(note_id)
     if note is None or note.status is not Status.RAW:
         return
     attempts = note.attempts + 1
-    status = Status.PARKED if attempts >= MAX_ATTEMPTS else Status.RAW
-    if status is Status.PARKED:
+    most = MAX_ATTEMPTS_IN_OUTAGE if result["outage"] else MAX_ATTEMPTS
+    fields: dict[str, Any] = {
+        **NO_LEASE,
+        "attempts": attempts,
+        "last_error": result["reason"][:500],
+    }
+    if result["again"] is None or attempts >= most:
+        fields["status"] = str(Status.PARKED)
         settings.ledger.count("formation.parked")
+    else:
+        pause = min(_FIRST_PAUSE * 2 ** (attempts - 1), _LONGEST_PAUSE)
+        fields["retry_at"] = micros(io.now() + max(pause, timedelta(seconds=result["again"])))
     # Not a change of the note itself: the version stays, so that nothing in flight is upset.
     await io.engine.patch(
-        note_id,
-        {"attempts": attempts, "last_error": reason[:500], "status": str(status)},
-        expect={"version": note.version},
+        note_id, fields, expect={"status": str(Status.RAW), "version": note.version}
     )
 
 
@@ -123,7 +136,7 @@ async def _commit_one(
             links = len((note if written else writes[0]).links)
             return outcome("formed", links=links, evolutions=evolutions)
         settings.ledger.count("commit.redone")
-    return outcome("failed", "contention: its neighbours kept changing")
+    return failed("contention: its neighbours kept changing")
 
 
 @dataclass(frozen=True, slots=True)

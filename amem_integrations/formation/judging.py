@@ -18,9 +18,9 @@ from amem_integrations.formation.state import (
     Outcome,
     Settings,
     candidates_from,
+    failed,
     namespace_of,
     open_ids,
-    outcome,
 )
 from amem_integrations.judgement import Subject
 from amem_integrations.note import Note
@@ -31,6 +31,10 @@ from amem_integrations.store.usage import save_usage
 _LOG = logging.getLogger(__name__)
 _BACKGROUND = 64
 _CALLS_BETWEEN_SAVES = 32
+# The note's own text is why, so that asking again is no use.
+_FOR_GOOD = ("refusal", "content-filter", "too-long")
+# Something about this answer; anything else is the model's or the account's, and may pass.
+_THIS_TIME = ("unparsable", "empty", "error", "bad-request")
 
 R = TypeVar("R")
 
@@ -102,8 +106,14 @@ async def subject_of(
 
 def failure(error: Exception) -> Outcome:
     """How a formation that hit `error` ended; its note stays raw and keeps the reason."""
-    reason = error.reason if isinstance(error, AnalysisError) else type(error).__name__
+    judged = isinstance(error, AnalysisError)
+    reason = error.reason if judged else type(error).__name__
     _LOG.warning("A judgement failed (%s); the note stays as it is.", reason)
     _LOG.debug("Why.", exc_info=error)
     # What others wrote into their errors may quote content or keys.
-    return outcome("failed", f"{reason}: {error}" if isinstance(error, AMemError) else reason)
+    text = f"{reason}: {error}" if isinstance(error, AMemError) else reason
+    if not judged:
+        return failed(text)
+    if reason in _FOR_GOOD:
+        return failed(text, again=None)
+    return failed(text, again=error.retry_after or 0.0, outage=reason not in _THIS_TIME)

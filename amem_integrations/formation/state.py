@@ -84,12 +84,16 @@ class Outcome(TypedDict):
 
     status: "formed"; "failed", with the reason kept on the note; "stale", to be judged again;
     "gone", "superseded" by another formation or an update; "rejected" in review.
+    again: after a failure, seconds to wait at least before it is tried again; None when that
+    cannot help. outage: whether other notes would fail as well.
     """
 
     status: str
     reason: str
     links: int
     evolutions: int
+    again: float | None
+    outage: bool
 
 
 class FormationState(TypedDict, total=False):
@@ -141,7 +145,20 @@ def read_with(state: FormationState, note_id: str) -> Sequence[ReadRef]:
 
 
 def outcome(status: str, reason: str = "", links: int = 0, evolutions: int = 0) -> Outcome:
-    return {"status": status, "reason": reason, "links": links, "evolutions": evolutions}
+    return Outcome(
+        status=status,
+        reason=reason,
+        links=links,
+        evolutions=evolutions,
+        again=None,
+        outage=False,
+    )
+
+
+def failed(reason: str, *, again: float | None = 0.0, outage: bool = False) -> Outcome:
+    return Outcome(
+        status="failed", reason=reason, links=0, evolutions=0, again=again, outage=outage
+    )
 
 
 def content_digest(content: str) -> str:

@@ -1,94 +1,247 @@
-"""The background worker: one daemon thread that forms what is still raw.
+"""The worker: threads, or tasks of an event loop, that form what waits.
 
-There is no queue: the notes' own status is the queue, so whatever a crash interrupted is
-taken up by the next worker, oldest first.
+There is no queue here: the notes' own status is the queue (`outbox`), so whatever a crash
+interrupted is taken up by the next worker, and what is held in memory is bounded by what the
+threads or tasks have at hand. `operations` says how notes are taken and formed.
 """
 
+import asyncio
+import contextlib
 import logging
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Generator
+from typing import NamedTuple, Protocol
 
 from amem_integrations.errors import StoreClosedError
+from amem_integrations.note import Note
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_PAUSE = 60.0
+# Whoever flushes does not wait for a model that is away for longer than a moment.
+_OUTAGE = 8.0
+
+
+class Batch(NamedTuple):
+    """What a look at the queue took; without notes, seconds until some can be taken if any."""
+
+    notes: list[Note]
+    due: float | None = None
+
+
+class Work(Protocol):
+    """What a worker does, in both forms. `form` returns whether others would fail as well."""
+
+    def take(self) -> Batch: ...
+
+    def form(self, notes: list[Note]) -> bool: ...
+
+    async def atake(self) -> Batch: ...
+
+    async def aform(self, notes: list[Note]) -> bool: ...
 
 
 class Worker:
-    """Calls `form_next` until it returns False, then sleeps until woken.
+    """Takes and forms notes until there are none to take, then sleeps until woken.
 
-    form_next: forms one waiting note; False when none is waiting. Runs in the worker's
-        thread, outside the context of whoever woke it.
+    concurrency: how many threads, or tasks of one loop, are at work at once.
+    poll: seconds after which to look though nobody called, for notes of other processes.
     """
 
-    def __init__(self, form_next: Callable[[], bool]) -> None:
-        self._form_next = form_next
+    def __init__(self, work: Work, *, concurrency: int = 1, poll: float | None = None) -> None:
+        self._work = work
+        self._concurrency = concurrency
+        self._poll = poll
         self._changed = threading.Condition()
-        self._work = True
-        self._wakes = 0
+        # Every call has a number. A look has seen what was stored before the calls made by then.
+        self._calls = 0
+        self._seen = 0
+        self._freed = 0
+        self._busy = 0
+        self._pause = 0.0
         self._stop = False
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
+        self._loops: list[asyncio.AbstractEventLoop] = []
+        self._asleep: deque[Callable[[], bool]] = deque()
+        self._paused: list[Callable[[], bool]] = []
 
     @property
     def started(self) -> bool:
         """Whether it was ever woken."""
-        return self._thread is not None
+        return self._calls > 0
 
     def wake(self) -> None:
-        """There is something to form; starts the thread on first use. Returns at once."""
+        """There is something to form. Starts a thread where none is free; returns at once."""
         with self._changed:
-            self._work = True
-            self._wakes += 1
-            if self._thread is None and not self._stop:
-                self._thread = threading.Thread(
-                    target=self._loop, name="amem-formation", daemon=True
-                )
-                self._thread.start()
-            self._changed.notify_all()
+            self._call()
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is waiting; False if that took longer than `timeout` seconds."""
-        self.wake()
+        """Wait until nothing can be taken; False after `timeout` seconds, or in an outage."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._work or self._stop, timeout)
+            self._call()
+            calls = self._calls
+
+            def quiet() -> bool:
+                return not self._busy and self._seen >= max(calls, self._freed)
+
+            self._changed.wait_for(lambda: self._stop or quiet() or self._pause > _OUTAGE, timeout)
+            return self._stop or quiet()
+
+    def stop(self) -> None:
+        """Tell threads and tasks to end after the notes at hand; does not wait for them."""
+        with self._changed:
+            self._stop = True
+            for wake in (*self._asleep, *self._paused):
+                wake()
+            self._changed.notify_all()
 
     def close(self, timeout: float = 10.0) -> None:
-        """Finish the note at hand, leave the others raw, and end the thread."""
-        with self._changed:
-            self._stop = True
-            self._changed.notify_all()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout)
+        """`stop`, and wait for the threads."""
+        self.stop()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(timeout)
 
-    def _loop(self) -> None:
-        pause = 0.0
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._work or self._stop)
-                if pause:
-                    self._changed.wait_for(lambda: self._stop, pause)
-                if self._stop:
-                    return
-                wakes = self._wakes
-            try:
-                more = self._form_next()
-                pause = 0.0
-            except StoreClosedError:
-                self._end()
+    def _call(self) -> None:
+        self._calls += 1
+        while self._asleep:
+            if self._asleep.popleft()():
                 return
-            except BaseException as error:
-                # Whatever it is, also the exit() of a model's library: a thread that ended would
-                # leave flush() waiting for ever.
-                pause = min(_LONGEST_PAUSE, pause * 2 or 1.0)
-                more = True
-                _LOG.warning("Background formation waits %.0f s (%s).", pause, type(error).__name__)
-                _LOG.debug("Why.", exc_info=error)
+        if self._stop or any(not loop.is_closed() for loop in self._loops):
+            return
+        if len(self._threads) < self._concurrency:
+            name = f"amem-formation-{len(self._threads) + 1}"
+            thread = threading.Thread(target=self._serve, name=name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    # -- threads -----------------------------------------------------------------------------
+
+    def _serve(self) -> None:
+        while not self._stop:
+            with self._turn() as turn:
+                turn.found(self._work.take())
+                if turn.notes:
+                    turn.trouble = self._work.form(turn.notes)
+            woken = threading.Event()
+            with self._sleep(turn, lambda: woken.set() is None) as seconds:  # noqa: B023
+                woken.wait(seconds)
+
+    # -- tasks -------------------------------------------------------------------------------
+
+    async def serve(self) -> None:
+        """Work in tasks of the running loop until `stop` or until cancelled."""
+        loop = asyncio.get_running_loop()
+        with self._changed:
+            self._loops.append(loop)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._concurrency):
+                    group.create_task(self._aserve())
+        finally:
             with self._changed:
-                # Woken meanwhile, there may be something that the last look did not see.
-                self._work = more or self._wakes != wakes
+                self._loops.remove(loop)
+
+    async def _aserve(self) -> None:
+        while not self._stop:
+            with self._turn() as turn:
+                turn.found(await self._work.atake())
+                if turn.notes:
+                    turn.trouble = await self._work.aform(turn.notes)
+            bell = _Bell()
+            with self._sleep(turn, bell.ring) as seconds:
+                await bell.wait(seconds)
+
+    # -- both --------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _turn(self) -> Generator["_Turn"]:
+        """A look at the queue and the forming of what it took; survives whatever that raises."""
+        with self._changed:
+            turn = _Turn(self, self._calls)
+            self._busy += 1
+        try:
+            yield turn
+        except StoreClosedError:
+            self.stop()
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            # Whatever it is, also the exit() of a model's library: a thread that ended would
+            # leave flush() waiting for ever.
+            turn.trouble = True
+            _LOG.warning("Background formation broke off (%s).", type(error).__name__)
+            _LOG.debug("Why.", exc_info=error)
+        finally:
+            with self._changed:
+                self._busy -= 1
+                if turn.notes or turn.trouble:
+                    # What was kept from the others meanwhile can be taken now.
+                    self._calls += 1
+                    self._freed = self._calls
+                else:
+                    self._seen = max(self._seen, turn.calls)
+                self._pause = min(_LONGEST_PAUSE, self._pause * 2 or 1.0) if turn.trouble else 0.0
                 self._changed.notify_all()
 
-    def _end(self) -> None:
+    @contextlib.contextmanager
+    def _sleep(self, turn: "_Turn", wake: Callable[[], bool]) -> Generator[float | None]:
+        """Seconds to sleep, cut short by `wake`; None for as long as it takes."""
+        seconds: float | None = 0.0
         with self._changed:
-            self._stop = True
-            self._changed.notify_all()
+            if self._stop:
+                pass
+            elif turn.trouble:
+                seconds = self._pause
+                _LOG.warning("Background formation waits %.0f s.", seconds)
+                self._paused.append(wake)
+            elif not turn.notes and self._calls == turn.calls:
+                times = [time for time in (turn.due, self._poll) if time is not None]
+                seconds = max(0.01, min(times)) if times else None
+                self._asleep.append(wake)
+        try:
+            yield seconds
+        finally:
+            with self._changed:
+                for sleepers in (self._asleep, self._paused):
+                    if wake in sleepers:
+                        sleepers.remove(wake)
+
+
+class _Bell:
+    """What wakes a task; may be rung from any thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._rung = asyncio.Event()
+
+    def ring(self) -> bool:
+        """False when the loop was closed, and its tasks with it."""
+        try:
+            self._loop.call_soon_threadsafe(self._rung.set)
+        except RuntimeError:
+            return False
+        return True
+
+    async def wait(self, seconds: float | None) -> None:
+        # Also without any time to wait: others on the loop have their turn.
+        await asyncio.sleep(0)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._rung.wait(), seconds)
+
+
+class _Turn:
+    """What came of a look, begun when there had been `calls` calls."""
+
+    def __init__(self, worker: Worker, calls: int) -> None:
+        self._worker = worker
+        self.calls = calls
+        self.notes: list[Note] = []
+        self.due: float | None = None
+        self.trouble = False
+
+    def found(self, batch: Batch) -> None:
+        self.notes, self.due = batch
+        if self.notes:
+            # There may be more than this one has at hand.
+            self._worker.wake()

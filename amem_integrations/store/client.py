@@ -57,11 +57,14 @@ class ClientStore:
         *,
         collection: str,
         dimension: int,
+        exclusive: bool,
     ) -> None:
         self.location = location
         self._lifetime = lifetime
         self._callers = (sync, asynchronous)
-        make = partial(ClientEngine, collection=collection, dimension=dimension)
+        make = partial(
+            ClientEngine, collection=collection, dimension=dimension, exclusive=exclusive
+        )
         self.sync: Engine = make(sync, close=self._close)
         self.asynchronous: Engine = make(asynchronous, close=self.aclose)
 
@@ -126,6 +129,7 @@ def _open_server(server: Server, collection: str, dimension: int) -> ClientStore
         AsyncServerCaller(server, lifetime, context),
         collection=collection,
         dimension=dimension,
+        exclusive=False,
     )
 
 
@@ -145,6 +149,7 @@ def _open_local(path: Path | None, collection: str, dimension: int) -> ClientSto
         ThreadedLocalCaller(caller),
         collection=collection,
         dimension=dimension,
+        exclusive=True,
     )
 
 

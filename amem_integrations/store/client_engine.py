@@ -46,8 +46,10 @@ class ClientEngine:
         *,
         collection: str,
         dimension: int,
+        exclusive: bool,
         close: Callable[[], Coroutine[Any, Any, None]],
     ) -> None:
+        self.exclusive = exclusive
         self._caller = caller
         self._collection = collection
         self._dimension = dimension

@@ -34,6 +34,8 @@ class EdgeEngine:
         self._dimension = dimension
         self._release = weakref.finalize(self, shard.release_quietly)
 
+    exclusive = True
+
     async def get(self, ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         wanted = list(dict.fromkeys(id for id in ids if is_id(id)))
         with self._open().use() as opened:

@@ -52,6 +52,9 @@ INDEXES: Mapping[str, Index] = {
     "updated_at": Index.INTEGER,
     "expires_at": Index.INTEGER,
     "version": Index.INTEGER,
+    "leased_by": Index.KEYWORD,
+    "lease_until": Index.INTEGER,
+    "retry_at": Index.INTEGER,
 }
 
 

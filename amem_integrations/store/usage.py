@@ -49,11 +49,13 @@ async def save_usage(io: IO, ledger: Ledger, *, every: int | None = None) -> Non
 async def _save(io: IO, ledger: Ledger, records: Sequence[Record]) -> None:
     by_id = {_id(record.namespace, record.hour, ledger.writer): record for record in records}
     versions = {point.id: point.payload["version"] for point in await io.engine.get(list(by_id))}
-    new, grown = list[Point](), list[Point]()
+    new, grown, there = list[Point](), list[Point](), list[str]()
     for id, record in by_id.items():
         if id in versions:
             if versions[id] < record.calls:
                 grown.append(_point(id, record))
+            elif versions[id] == record.calls:
+                there.append(id)
         elif record.stored:
             ledger.erased(record)
         else:
@@ -62,8 +64,8 @@ async def _save(io: IO, ledger: Ledger, records: Sequence[Record]) -> None:
     if grown:
         expect = {point.id: {"version": versions[point.id]} for point in grown}
         failed |= await io.engine.commit(grown, expect=expect)
-    written = [point.id for point in (*new, *grown) if point.id not in failed]
-    forgotten = [id for id in written if not ledger.saved(by_id[id])]
+    there += [point.id for point in (*new, *grown) if point.id not in failed]
+    forgotten = [id for id in there if not ledger.saved(by_id[id])]
     if forgotten:
         await io.engine.delete(ids(forgotten))
 

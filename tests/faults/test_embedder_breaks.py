@@ -39,7 +39,7 @@ def test_adding_ends_well_and_the_note_keeps_the_reason(mode: Any, error: Except
 
 
 @pytest.mark.parametrize("mode", ["fused", "staged"])
-def test_the_notes_behind_it_do_not_wait_for_ever(mode: Any) -> None:
+def test_the_notes_behind_it_do_not_wait(mode: Any) -> None:
     embedder = Breaking(ConnectionError("reset"))
     with open_memory(
         model=chat_model(), embedder=embedder, mode=mode, formation="background"
@@ -47,8 +47,10 @@ def test_the_notes_behind_it_do_not_wait_for_ever(mode: Any) -> None:
         bad = memory.add("Poison in the redis cache")
         good = memory.add("Redis eviction")
         assert memory.flush(30)
-        assert again(memory, bad).status is Status.PARKED
         assert again(memory, good).status is Status.FORMED
+        assert (again(memory, bad).status, again(memory, bad).attempts) == (Status.RAW, 1)
+        embedder.error = None
+        assert memory.resume() == 1
 
 
 async def test_adding_asynchronously_ends_well_too() -> None:

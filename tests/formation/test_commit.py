@@ -8,7 +8,7 @@ import pytest
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.errors import AnalysisError
 from amem_integrations.formation import commit
-from amem_integrations.formation.state import initial_state
+from amem_integrations.formation.state import failed, initial_state
 from amem_integrations.ports import run
 from amem_integrations.store.reading import load
 from tests.support import again, chat_model, judgement, links_everything, open_memory
@@ -137,20 +137,21 @@ def test_failures_park_the_note_which_stays_findable_and_can_be_retried() -> Non
 
     def judge(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
         if broken:
-            raise AnalysisError("no", reason="refusal", retryable=False)
+            raise AnalysisError("no", reason="unparsable", retryable=True)
         return judgement(text)
 
     with open_memory(model=chat_model(judge)) as memory:
         note = memory.add("The redis cache")
         assert (note.status, note.attempts) == (Status.RAW, 1)
-        assert memory.resume() == 0
+        for _ in range(3):
+            assert memory.resume() == 0
         parked = again(memory, note)
         assert (parked.status, parked.attempts) == (Status.PARKED, 3)
         assert parked.version == 1
         assert memory.search("redis")[0].note.id == note.id
         broken = False
         assert memory.resume() == 0
-        assert memory.resume(retry_parked=True) == 1
+        assert memory.retry() == 1
         assert again(memory, note).status is Status.FORMED
 
 
@@ -168,6 +169,6 @@ def test_a_failure_leaves_a_note_alone_that_another_formed_meanwhile(
 
         monkeypatch.setattr(commit, "load", read_before_the_other)
         settings, state = memory._rooms.settings, initial_state([raw])
-        run(commit.note_failure(memory._sync, settings, state, raw.id, "too late"))
+        run(commit.note_failure(memory._sync, settings, state, raw.id, failed("too late")))
         found = again(memory, raw)
         assert (found.status, found.last_error, found.attempts) == (Status.FORMED, None, 0)

@@ -126,7 +126,7 @@ def test_a_note_in_review_is_formed_by_nobody_else() -> None:
         turned_down = again(memory, raw)
         assert turned_down.last_error == "turned down in review"
         assert turned_down.version == raw.version
-        assert memory.resume(retry_parked=True) == 1
+        assert memory.retry() == 1
         assert again(memory, raw).status is Status.FORMED
 
 

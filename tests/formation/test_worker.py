@@ -1,38 +1,63 @@
-"""The background worker: whatever happens to it, whoever waits for it gets an answer."""
+"""The worker: whatever happens to it, whoever waits for it gets an answer."""
 
-from collections.abc import Callable
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any, cast
 
 import pytest
 
 from amem_integrations.errors import StoreClosedError, StoreUnavailableError
-from amem_integrations.formation.worker import Worker
+from amem_integrations.formation.worker import Batch, Worker
+from amem_integrations.note import Note, make_note
+
+NOTE = make_note("tea", namespace=("default",), now=datetime(2026, 3, 1, tzinfo=UTC))
 
 
-def forming(*results: bool | BaseException) -> Callable[[], bool]:
-    """Gives or raises each in turn, then says that nothing is waiting."""
-    left = list(results)
+class Queue:
+    """Work that gives or raises each of `results` in turn, and then has nothing.
 
-    def form_next() -> bool:
-        result = left.pop(0) if left else False
+    A result is how many notes are taken, or an error.
+    """
+
+    def __init__(self, *results: int | BaseException, form: Callable[[], bool] = lambda: False):
+        self.left = list(results)
+        self.lock = threading.Lock()
+        self.form_one = form
+        self.due: float | None = None
+        self.looks = 0
+        self.formed = 0
+
+    def take(self) -> Batch:
+        with self.lock:
+            self.looks += 1
+            result = self.left.pop(0) if self.left else 0
         if isinstance(result, BaseException):
             raise result
-        return result
+        return Batch([NOTE] * result, self.due)
 
-    return form_next
+    def form(self, notes: list[Note]) -> bool:
+        trouble = self.form_one()
+        with self.lock:
+            self.formed += len(notes)
+        return trouble
+
+    async def atake(self) -> Batch:
+        return self.take()
+
+    async def aform(self, notes: list[Note]) -> bool:
+        return await asyncio.to_thread(self.form, notes)
 
 
 def test_flush_waits_until_nothing_is_waiting() -> None:
-    formed: list[int] = []
-
-    def form_next() -> bool:
-        formed.append(1)
-        return len(formed) < 5
-
-    worker = Worker(form_next)
+    queue = Queue(1, 1, 3)
+    worker = Worker(queue)
     assert not worker.started
     assert worker.flush(5)
     assert worker.started
-    assert len(formed) == 5
+    assert queue.formed == 5
     worker.close()
 
 
@@ -40,18 +65,139 @@ def test_flush_waits_until_nothing_is_waiting() -> None:
     "error", [StoreUnavailableError("down"), KeyError("a defect"), SystemExit(1), GeneratorExit()]
 )
 def test_an_error_is_waited_out_and_the_thread_lives_on(error: BaseException) -> None:
-    worker = Worker(forming(error, True))
+    queue = Queue(error, 1)
+    worker = Worker(queue)
     assert worker.flush(10)
+    assert queue.formed == 1
     worker.close()
 
 
 def test_a_closed_store_ends_the_worker_and_whoever_waits() -> None:
-    worker = Worker(forming(StoreClosedError("closed")))
+    worker = Worker(Queue(StoreClosedError("closed")))
     assert worker.flush(5)
     worker.close()
 
 
 def test_flush_says_when_it_took_too_long() -> None:
-    worker = Worker(lambda: True)
+    worker = Worker(Queue(*[1] * 1000, form=lambda: bool(time.sleep(0.01))))
     assert not worker.flush(0.05)
+    worker.close()
+
+
+def test_flush_does_not_wait_for_the_end_of_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amem_integrations.formation.worker._OUTAGE", 0.5)
+    worker = Worker(Queue(*[1] * 1000, form=lambda: True))
+    assert not worker.flush(30)
+    worker.close()
+
+
+def test_closing_cuts_the_pause_of_an_outage_short() -> None:
+    worker = Worker(Queue(*[1] * 1000, form=lambda: True))
+    assert not worker.flush(0.5)
+    started = time.monotonic()
+    worker.close()
+    assert time.monotonic() - started < 5
+    assert [thread.is_alive() for thread in worker._threads] == [False]
+
+
+def test_several_threads_are_at_work_at_once_but_never_more() -> None:
+    together = threading.Barrier(3)
+    queue = Queue(*[1] * 30, form=lambda: together.wait(10) < 0)
+    worker = Worker(queue, concurrency=3)
+    assert worker.flush(30)
+    assert queue.formed == 30
+    assert len(worker._threads) == 3
+    worker.close()
+
+
+def test_a_note_that_is_due_later_is_taken_without_a_call() -> None:
+    queue = Queue(0)
+    queue.due = 0.05
+    worker = Worker(queue)
+    assert worker.flush(5)
+    queue.left.append(1)
+    deadline = time.monotonic() + 5
+    while not queue.formed and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert queue.formed == 1
+    worker.close()
+
+
+def test_one_that_polls_finds_what_others_stored() -> None:
+    queue = Queue()
+    worker = Worker(queue, poll=0.05)
+    assert worker.flush(5)
+    queue.left.append(1)
+    deadline = time.monotonic() + 5
+    while not queue.formed and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert queue.formed == 1
+    worker.close()
+
+
+def test_one_that_has_nothing_to_do_does_not_look() -> None:
+    queue = Queue()
+    worker = Worker(queue, concurrency=4)
+    assert worker.flush(5)
+    looks = queue.looks
+    time.sleep(0.2)
+    assert queue.looks == looks
+    worker.close()
+
+
+async def serving(worker: Worker) -> "asyncio.Task[None]":
+    task = asyncio.create_task(worker.serve())
+    await asyncio.sleep(0)
+    return task
+
+
+async def test_tasks_of_a_loop_work_in_place_of_threads() -> None:
+    queue = Queue(1, 1, 1)
+    worker = Worker(queue, concurrency=2)
+    task = await serving(worker)
+    assert await asyncio.to_thread(worker.flush, 5)
+    queue.left.extend([1, 1])
+    worker.wake()
+    assert await asyncio.to_thread(worker.flush, 5)
+    assert queue.formed == 5
+    assert worker._threads == []
+    worker.stop()
+    await asyncio.wait_for(task, 5)
+
+
+async def test_tasks_wait_an_error_out() -> None:
+    queue = Queue(KeyError("a defect"), 1)
+    worker = Worker(queue)
+    task = await serving(worker)
+    assert await asyncio.to_thread(worker.flush, 10)
+    assert queue.formed == 1
+    worker.stop()
+    await asyncio.wait_for(task, 5)
+
+
+async def test_cancelled_tasks_leave_the_rest_to_threads() -> None:
+    worker = Worker(Queue(), concurrency=2)
+    task = await serving(worker)
+    assert await asyncio.to_thread(worker.flush, 5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    worker._work.left.append(1)  # type: ignore[attr-defined]
+    assert await asyncio.to_thread(worker.flush, 5)
+    assert worker._work.formed == 1  # type: ignore[attr-defined]
+    await asyncio.to_thread(worker.close)
+
+
+def test_tasks_of_a_loop_that_ended_without_a_word_are_not_waited_for() -> None:
+    queue = Queue()
+    worker = Worker(queue)
+    loop = asyncio.new_event_loop()
+    loop.create_task(worker.serve())  # noqa: RUF006
+    loop.run_until_complete(asyncio.sleep(0.05))
+    for task in cast("Iterable[Any]", asyncio.all_tasks(loop)):
+        task._log_destroy_pending = False
+    loop.close()
+    queue.left.append(1)
+    assert worker.flush(5)
+    assert queue.formed == 1
     worker.close()

@@ -90,7 +90,7 @@ def test_undoing_the_forming_parks_the_note() -> None:
         reverted = memory.revert(note, to_version=1)
         assert (reverted.status, reverted.keywords) == (Status.PARKED, ())
         assert memory.resume() == 0
-        assert memory.resume(retry_parked=True) == 1
+        assert memory.retry() == 1
         assert again(memory, note).keywords == note.keywords
 
 

@@ -91,9 +91,12 @@ class AnyHistory(RuleBasedStateMachine):
         with suppress(InvalidInputError):
             self.memory.revert(note, to_version=version)
 
-    @rule(retry_parked=st.booleans())
-    def resume(self, retry_parked: bool) -> None:
-        self.memory.resume(retry_parked=retry_parked)
+    @rule(parked=st.booleans())
+    def resume(self, parked: bool) -> None:
+        if parked:
+            self.memory.retry()
+        else:
+            self.memory.resume()
 
     @invariant()
     def nothing_of_what_was_forgotten_is_stored(self) -> None:
