@@ -1,8 +1,9 @@
 """Notes as points: which payload field holds what, which fields are indexed, and back again.
 
-Three kinds of points share a collection. A *note* alone carries `ns`, so whatever is scoped
+Four kinds of points share a collection. A *note* alone carries `ns`, so whatever is scoped
 to a namespace sees notes only. A *revision* is an older revision of a note, kept apart so
-that a note stays small. The *meta* point says what the collection was written with.
+that a note stays small. A *usage* point says what model calls took (`usage.py`). The *meta*
+point says what the collection was written with.
 """
 
 import json
