@@ -58,6 +58,12 @@ def call_tool(name: str, /, **arguments: Any) -> ChatMessage:
     return ChatMessage(role=MessageRole.ASSISTANT, blocks=[call])
 
 
+def _said(message: ChatMessage) -> str:
+    """What a model would have written for this message, calls of tools included."""
+    calls = [block for block in message.blocks if isinstance(block, ToolCallBlock)]
+    return (message.content or "") + "".join(json.dumps(call.tool_kwargs) for call in calls)
+
+
 def _chat(method: _F) -> _F:
     """LlamaIndex's own decorator, untyped, which reports each call to its observability."""
     return cast("Any", callbacks).llm_chat_callback()(method)
@@ -186,7 +192,7 @@ class ScriptedLLM(LLM):
             message = ChatMessage(role=MessageRole.ASSISTANT, content=text)
         usage = {
             "prompt_tokens": sum(estimate_tokens(each.content or "") for each in messages),
-            "completion_tokens": estimate_tokens(message.content or ""),
+            "completion_tokens": estimate_tokens(_said(message)),
         }
         return ChatResponse(message=message, raw={"finish_reason": "stop", "usage": usage})
 
