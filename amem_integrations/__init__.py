@@ -16,18 +16,29 @@ if TYPE_CHECKING:
     from amem_integrations.note import Note as Note
     from amem_integrations.note import Revision as Revision
     from amem_integrations.note import Status as Status
+    from amem_integrations.working import MemoryWorker as MemoryWorker
 
 _HOMES = {
     "AgenticMemory": ".memory",
     "AMemError": ".errors",
     "Hit": ".note",
     "Link": ".note",
+    "MemoryWorker": ".working",
     "Note": ".note",
     "Revision": ".note",
     "Status": ".note",
 }
 
-__all__ = ["AMemError", "AgenticMemory", "Hit", "Link", "Note", "Revision", "Status"]
+__all__ = [
+    "AMemError",
+    "AgenticMemory",
+    "Hit",
+    "Link",
+    "MemoryWorker",
+    "Note",
+    "Revision",
+    "Status",
+]
 __version__ = "0.1.0"
 
 __getattr__, __dir__ = attributes(__name__, _HOMES)

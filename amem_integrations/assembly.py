@@ -117,15 +117,35 @@ class Assembly:
         )
         self.sync = SyncIO(self.store.sync, sparse, embedder, chat_model, now)
         self.asynchronous = AsyncIO(self.store.asynchronous, sparse, embedder, chat_model, now)
-        self.rooms = Rooms(
-            self.settings, options.formation, lambda: self.own_graph, lambda: self.worker.wake()
-        )
-        self.worker = Worker(
+        self.rooms = Rooms(self.settings, options.formation, lambda: self.own_graph, self.wake)
+        # Statistics wait for nothing, so more threads would only be in each other's way.
+        self.concurrency = 1 if chat_model is None else options.concurrency
+        self._worker = self.make_worker(poll=_POLL)
+        self._hired: list[Worker] = []
+
+    def make_worker(self, *, poll: float) -> Worker:
+        """poll: seconds between looks where other processes can store notes as well."""
+        return Worker(
             _Work(self.rooms, self.sync, self.asynchronous),
-            # Statistics wait for nothing, so more threads would only be in each other's way.
-            concurrency=1 if chat_model is None else options.concurrency,
-            poll=None if self.store.sync.exclusive else _POLL,
+            concurrency=self.concurrency,
+            poll=None if self.store.sync.exclusive else poll,
         )
+
+    def hire(self, worker: Worker) -> None:
+        """Have `worker` called instead of the one that works when nobody else does."""
+        self._hired.append(worker)
+
+    def dismiss(self, worker: Worker) -> None:
+        self._hired.remove(worker)
+
+    def wake(self) -> None:
+        for worker in self._hired or [self._worker]:
+            worker.wake()
+
+    def wait(self, timeout: float | None) -> bool:
+        """Wait until nothing is left to form, where anything was asked to be."""
+        workers = self._hired or ([self._worker] if self._worker.started else [])
+        return all(worker.flush(timeout) for worker in workers)
 
     @cached_property
     def own_graph(self) -> Runnable:
@@ -146,14 +166,14 @@ class Assembly:
 
     def close(self) -> None:
         """Let the worker finish its note, then release the store. Can be repeated."""
-        self.worker.close()
+        self._worker.close()
         try:
             run(save_usage(self.sync, self.settings.ledger))
         finally:
             self.store.close()
 
     async def aclose(self) -> None:
-        await asyncio.to_thread(self.worker.close)
+        await asyncio.to_thread(self._worker.close)
         try:
             await save_usage(self.asynchronous, self.settings.ledger)
         finally:

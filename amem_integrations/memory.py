@@ -102,7 +102,7 @@ class AgenticMemory(Remembering, Recalling, Tending):
         # Runs once: at close(), when the object is collected, or at interpreter exit.
         self._finalizer = weakref.finalize(self, assembly.close)
         if formation == "background":
-            assembly.worker.wake()
+            assembly.wake()
 
     @classmethod
     async def aopen(cls, *args: Any, **kwargs: Any) -> Self:
@@ -135,9 +135,7 @@ class AgenticMemory(Remembering, Recalling, Tending):
         return done
 
     def _wait(self, timeout: float | None) -> bool:
-        # Also where one call asked for the background, whatever the memory does otherwise.
-        worker = self._assembly.worker
-        return worker.flush(timeout) if worker.started else True
+        return self._assembly.wait(timeout)
 
     def graph(
         self, *, review: bool = False, checkpointer: "BaseCheckpointSaver[Any] | bool | None" = None

@@ -24,6 +24,11 @@ class Time:
         self.now += timedelta(**time)
 
 
+@pytest.fixture(autouse=True)
+def no_pause_between_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amem_integrations.models.analyst_chat._FIRST_WAIT", 0.0)
+
+
 @pytest.fixture
 def time() -> Time:
     return Time()
