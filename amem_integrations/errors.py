@@ -2,7 +2,8 @@
 
     AMemError
     ├── InvalidInputError       a value the caller gave cannot be used
-    │   └── InvalidFilterError  a filter that means nothing to us
+    │   ├── InvalidFilterError  a filter that means nothing to us
+    │   └── InvalidLineError    a line of an import that is none of an export
     ├── NoteNotFoundError       no note has that id in that namespace
     ├── StoreError              the place where notes are kept
     │   ├── StoreClosedError      used after close(), or after a fork
@@ -33,6 +34,20 @@ class InvalidInputError(AMemError, ValueError):
 
 class InvalidFilterError(InvalidInputError):
     """A filter with an unknown operator or an operand of the wrong type."""
+
+
+class InvalidLineError(InvalidInputError):
+    """A line to import cannot be used; what stands before it was imported.
+
+    `line` is its number, from 1.
+    """
+
+    def __init__(self, message: str, *, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), line=self.line), self.args, self.__dict__
 
 
 class NoteNotFoundError(AMemError, KeyError):

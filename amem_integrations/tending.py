@@ -3,15 +3,22 @@
 Forming what waits, looking after what is stored, counting what it took.
 """
 
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
-from amem_integrations import operations
+from amem_integrations import __version__, operations
 from amem_integrations.ledger import UsageReport
+from amem_integrations.lifecycle import forget as forgetting
+from amem_integrations.lifecycle import import_ as importing
+from amem_integrations.lifecycle import repair as repairing
 from amem_integrations.lifecycle.check import Finding, check
+from amem_integrations.lifecycle.export import export
 from amem_integrations.lifecycle.forget import Forgotten, forget_namespace
-from amem_integrations.namespace import as_namespace
+from amem_integrations.lifecycle.import_ import Imported, Line, Lines
+from amem_integrations.namespace import Namespace, as_namespace
 from amem_integrations.note import as_utc
-from amem_integrations.operations import Forms, NamespaceLike
+from amem_integrations.operations import Forms, NamespaceLike, Rooms
 from amem_integrations.ports import IO, run
 from amem_integrations.store.usage import read_usage
 
@@ -48,6 +55,59 @@ class Tending(Forms):
         """`forget_namespace`, awaited."""
         self._rooms.settings.ledger.forget(as_namespace(namespace))
         return await forget_namespace(self._async, as_namespace(namespace))
+
+    def forget_where(self, filter: Mapping[str, Any], *, namespace: NamespaceLike) -> Forgotten:
+        """Remove every note of the namespace that meets a filter, and what each had caused.
+
+        Which they are is settled before the first is removed. Raises InvalidFilterError, also
+        for a filter that asks for nothing.
+        """
+        return run(_forget_where(self._rooms, self._sync, filter, as_namespace(namespace)))
+
+    async def aforget_where(
+        self, filter: Mapping[str, Any], *, namespace: NamespaceLike
+    ) -> Forgotten:
+        """`forget_where`, awaited."""
+        return await _forget_where(self._rooms, self._async, filter, as_namespace(namespace))
+
+    def export(self, namespace: NamespaceLike) -> Iterator[str]:
+        """The notes of a namespace with all that is kept of them, as lines of JSON.
+
+        A header first, then a line a note, oldest first, read page by page; without line ends.
+        Vectors are left out, as they follow from the texts.
+        """
+        return _each(export(self._sync, as_namespace(namespace), __version__))
+
+    def aexport(self, namespace: NamespaceLike) -> AsyncIterator[str]:
+        """`export`, as an async iterator."""
+        return export(self._async, as_namespace(namespace), __version__)
+
+    def import_(
+        self,
+        lines: Iterable[Line],
+        *,
+        namespace: NamespaceLike | None = None,
+        replace: bool = False,
+    ) -> Imported:
+        """Add the notes that `export` wrote, here or elsewhere; no model is asked.
+
+        namespace: where to; None for the one that the lines name, which should be those of
+        somebody you trust. replace: let lines take the place of notes that are there under the
+        same key in another state; otherwise these are kept.
+        Links lead to the same notes in their new place; one to a note that is neither among the
+        lines nor in the namespace is dropped and counted. Importing twice changes nothing.
+        Raises InvalidLineError for a line that cannot be used; what stands before it was
+        imported, and importing again goes on from there.
+        """
+        home = None if namespace is None else as_namespace(namespace)
+        return run(_import(self._rooms, self._sync, lines, home, replace))
+
+    async def aimport_(
+        self, lines: Lines, *, namespace: NamespaceLike | None = None, replace: bool = False
+    ) -> Imported:
+        """`import_`, awaited; the lines may come from an async iterator, such as `aexport`."""
+        home = None if namespace is None else as_namespace(namespace)
+        return await _import(self._rooms, self._async, lines, home, replace)
 
     def health(self, namespace: NamespaceLike | None = None) -> dict[str, int]:
         """Notes by status, and every event counted since opening: dropped, failed, redone."""
@@ -99,3 +159,60 @@ class Tending(Forms):
     async def acheck(self) -> list[Finding]:
         """`check`, awaited."""
         return await check(self._async)
+
+    def repair(self) -> list[Finding]:
+        """Mend what `check` finds, without losing content; says of each whether it is mended.
+
+        Notes that have to be formed again for it are, as `formation` says.
+        """
+        return run(_repair(self._rooms, self._sync))
+
+    async def arepair(self) -> list[Finding]:
+        """`repair`, awaited."""
+        return await _repair(self._rooms, self._async)
+
+
+def _each(lines: AsyncGenerator[str, None]) -> Iterator[str]:
+    """Drive an operation that yields, one line at a time."""
+    try:
+        while True:
+            try:
+                line = run(anext(lines))
+            except StopAsyncIteration:
+                return
+            yield line
+    finally:
+        run(lines.aclose())
+
+
+async def _forget_where(
+    rooms: Rooms, io: IO, filter: Mapping[str, Any], namespace: Namespace
+) -> Forgotten:
+    forgotten = await forgetting.forget_where(io, filter, namespace, rooms.analyst_name)
+    await operations.form_again(rooms, io, forgotten.unformed, namespace, rooms.formation)
+    return forgotten
+
+
+async def _import(
+    rooms: Rooms, io: IO, lines: Lines, namespace: Namespace | None, replace: bool
+) -> Imported:
+    try:
+        imported = await importing.import_(
+            io, lines, rooms.analyst_name, namespace=namespace, replace_held=replace
+        )
+    finally:
+        # Also for what was imported before a line was found broken.
+        if rooms.formation == "background":
+            rooms.wake()
+    home, unformed = imported.namespace, imported.unformed
+    await operations.form_again(rooms, io, unformed, home, rooms.formation)
+    return imported
+
+
+async def _repair(rooms: Rooms, io: IO) -> list[Finding]:
+    repaired = await repairing.repair(io, rooms.analyst_name)
+    for finding in repaired.findings:
+        rooms.settings.ledger.count(f"{'repaired' if finding.mended else 'found'}.{finding.what}")
+    for namespace, unformed in repaired.unformed.items():
+        await operations.form_again(rooms, io, unformed, namespace, rooms.formation)
+    return repaired.findings

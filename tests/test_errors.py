@@ -13,6 +13,7 @@ from amem_integrations.errors import (
     AnalysisError,
     InvalidFilterError,
     InvalidInputError,
+    InvalidLineError,
     NoteNotFoundError,
 )
 
@@ -85,3 +86,8 @@ def test_a_failed_judgement_can_cross_to_another_process(through: object) -> Non
 
 def test_a_failed_judgement_names_no_time_to_wait_unless_told() -> None:
     assert AnalysisError("x", reason="refusal", retryable=False).retry_after is None
+
+
+def test_a_broken_line_keeps_its_number_in_another_process() -> None:
+    there = pickle.loads(pickle.dumps(InvalidLineError("Line 3: no.", line=3)))
+    assert (str(there), there.line) == ("Line 3: no.", 3)

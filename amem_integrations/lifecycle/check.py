@@ -1,41 +1,219 @@
-"""A full scan for what must never be there; a healthy memory has no findings."""
+"""A full scan for what must never be there; a healthy memory has no findings.
 
-from dataclasses import dataclass
+Everything is read page by page, and what looks wrong is looked at once more by itself: it may
+have been a change under way. Mending is done in `repair.py`.
+"""
 
-from amem_integrations.conditions import match
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Status, note_id
-from amem_integrations.ports import IO
-from amem_integrations.store.reading import every_note, every_point
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from amem_integrations.conditions import both, ids, match
+from amem_integrations.errors import AMemError
+from amem_integrations.formation.passages import FIRST_PASSAGES, passages
+from amem_integrations.lifecycle.entry import Entry, entry_of, records_of
+from amem_integrations.namespace import encode
+from amem_integrations.note import Note, Status, note_id
+from amem_integrations.ports import IO, Point
+from amem_integrations.store.schema import note_from, note_point, revision_from, revision_point
+from amem_integrations.store.validation import is_id
+
+_PAGE = 256
+_NOTE = match("kind", "note")
+_DAMAGED = (AMemError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+DERIVED: Mapping[str, Any] = {
+    "prefixes": [],
+    "link_ids": [],
+    "facts": [],
+    "numbers": {},
+    "influences": [],
+}
+"""The payload fields of a note that follow from others, and what stands for a missing one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is wrong with a note: `what` is a short stable word."""
+    """Something that is wrong with a note: `what` is a short stable word.
+
+    detail: which link, note, field or revision. mended: whether `repair` mended it.
+    """
 
     note_id: str
     what: str
     detail: str = ""
+    mended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """All that is stored of a note.
+
+    homes: the encoded namespaces of the notes that it refers to and that exist.
+    """
+
+    point: Point
+    records: Sequence[Point]
+    homes: Mapping[str, str]
 
 
 async def check(io: IO) -> list[Finding]:
-    """Links and revisions that lead nowhere or into another namespace, and broken notes."""
-    notes = {note.id: note for note in await every_note(io)}
-    homes: dict[str, Namespace] = {note.id: note.namespace for note in notes.values()}
+    """Everything that is wrong with any note, of whatever namespace, in the order of ids.
+
+    "unreadable", "namespace", "id": the payload is none of a note's, or its place is wrong.
+    "self-link", "duplicate-link", "dangling-link", "foreign-link": to nothing, to another
+    namespace. "stale-influence": a revision draws on a note that is not there. "empty":
+    formed, yet nothing was understood. "version", "revision-gap", "orphaned-revision": a
+    history that does not fit. "derived": a field that does not follow from the others.
+    "vectors": too few or too many.
+    """
     findings: list[Finding] = []
-    for note in notes.values():
-        if note.id != note_id(note.namespace, note.key):
-            findings.append(Finding(note.id, "id", "does not follow from namespace and key"))
-        if note.status is Status.FORMED and note.content and not (note.keywords or note.context):
-            findings.append(Finding(note.id, "empty", "formed, yet nothing was understood"))
-        for link in note.outgoing:
-            if link.to not in homes:
-                findings.append(Finding(note.id, "dangling-link", link.to))
-            elif homes[link.to] != note.namespace:
-                findings.append(Finding(note.id, "foreign-link", link.to))
-        if note.revision is not None and note.revision.version > note.version:
-            findings.append(Finding(note.id, "version", "behind its own revision"))
-    for point in await every_point(io, match("kind", "revision")):
-        if point.payload["of"] not in homes:
-            findings.append(Finding(point.payload["of"], "orphaned-revision", point.id))
+    after: str | None = None
+    while page := await io.engine.scroll(_NOTE, limit=_PAGE, after=after, fields=("kind",)):
+        for kept in await read(io, [point.id for point in page]):
+            if examine(kept):
+                findings += [
+                    found for again in await read(io, [kept.point.id]) for found in examine(again)
+                ]
+        after = page[-1].id
+    return findings + await _orphans(io)
+
+
+async def read(io: IO, note_ids: Sequence[str]) -> list[Kept]:
+    """What is stored of those of the notes that are there."""
+    points = [
+        point for point in await io.engine.get(note_ids, vectors=True) if "ns" in point.payload
+    ]
+    if not points:
+        return []
+    records = await records_of(io, [point.id for point in points])
+    named = {id for point in points for id in _named(point, records[point.id])}
+    homes = await _homes(io, named)
+    return [Kept(point, records[point.id], homes) for point in points]
+
+
+def _named(point: Point, records: Sequence[Point]) -> set[str]:
+    try:
+        return entry_of(sound(point)[0], records).references
+    except _DAMAGED:
+        return set()
+
+
+async def _homes(io: IO, note_ids: Collection[str]) -> dict[str, str]:
+    wanted = sorted(id for id in note_ids if is_id(id))
+    homes: dict[str, str] = {}
+    for start in range(0, len(wanted), _PAGE):
+        page = wanted[start : start + _PAGE]
+        points = await io.engine.scroll(both(_NOTE, ids(page)), limit=len(page), fields=("ns",))
+        homes.update((point.id, point.payload["ns"]) for point in points)
+    return homes
+
+
+async def _orphans(io: IO) -> list[Finding]:
+    """Records of notes that are gone."""
+    findings: list[Finding] = []
+    after: str | None = None
+    where = match("kind", "revision")
+    while page := await io.engine.scroll(where, limit=_PAGE, after=after, fields=("of",)):
+        if orphans := await _without_note(io, page):
+            again = await io.engine.get([point.id for point in orphans])
+            findings += [
+                Finding(str(point.payload.get("of")), "orphaned-revision", point.id)
+                for point in await _without_note(io, again)
+            ]
+        after = page[-1].id
     return findings
+
+
+async def _without_note(io: IO, records: Sequence[Point]) -> list[Point]:
+    homes = await _homes(io, {str(point.payload.get("of")) for point in records})
+    return [point for point in records if point.payload.get("of") not in homes]
+
+
+# -- one note --------------------------------------------------------------------------------
+
+
+def sound(point: Point) -> tuple[Note, list[Finding]]:
+    """The note in a point, without links that no note can have, and these as findings.
+
+    Raises whatever reading it raises.
+    """
+    links: dict[str, Any] = {}
+    findings: list[Finding] = []
+    for link in point.payload["links"]:
+        if link["to"] == point.id:
+            findings.append(Finding(point.id, "self-link"))
+        elif link["to"] in links:
+            findings.append(Finding(point.id, "duplicate-link", link["to"]))
+        else:
+            links[link["to"]] = link
+    payload = {**point.payload, "links": list(links.values())}
+    return note_from(replace(point, payload=payload)), findings
+
+
+def examine(kept: Kept) -> list[Finding]:
+    """What is wrong with one note; pure."""
+    try:
+        return _examine(kept)
+    except _DAMAGED as error:
+        return [Finding(kept.point.id, "unreadable", type(error).__name__)]
+
+
+def _examine(kept: Kept) -> list[Finding]:
+    point, home = kept.point, kept.point.payload["ns"]
+    note, findings = sound(point)
+
+    def found(what: str, detail: str = "") -> None:
+        findings.append(Finding(note.id, what, detail))
+
+    if home != encode(note.namespace):
+        found("namespace", "not written as it should be")
+    if note.id != note_id(note.namespace, note.key):
+        found("id", "does not follow from namespace and key")
+    if note.status is Status.FORMED and note.content and not (note.keywords or note.context):
+        found("empty", "formed, yet nothing was understood")
+    linked = {link.to for link in note.outgoing}
+    for link in note.outgoing:
+        if link.to not in kept.homes:
+            found("dangling-link", link.to)
+        elif kept.homes[link.to] != home:
+            found("foreign-link", link.to)
+    entry = entry_of(note, kept.records)
+    for id in sorted(entry.references - linked):
+        if kept.homes.get(id) != home:
+            found("stale-influence", id)
+    findings += _history(entry, kept.records)
+    expected = note_point(note, (), None).payload
+    for name, missing in DERIVED.items():
+        if point.payload.get(name, missing) != expected.get(name, missing):
+            found("derived", name)
+    if not _fits(note, len(point.dense)):
+        found("vectors", f"{len(point.dense)} for {len(passages(note))} passages")
+    return findings
+
+
+def _history(entry: Entry, records: Sequence[Point]) -> list[Finding]:
+    note = entry.note
+    newest = note.revision.version if note.revision else 0
+    findings: list[Finding] = []
+    if newest > note.version:
+        findings.append(Finding(note.id, "version", "behind its own revision"))
+    if missing := len(entry.revisions) - len(entry.coherent):
+        before = entry.revisions[missing].version if entry.coherent else note.version
+        findings.append(Finding(note.id, "revision-gap", f"before version {before}"))
+    for record in records:
+        # The current revision may have a record, from a commit that did not happen.
+        if record.payload["version"] > newest:
+            findings.append(Finding(note.id, "orphaned-revision", record.id))
+            continue
+        made = revision_point(note, revision_from(record.payload["revision"]))
+        if (made.id, made.payload) != (record.id, record.payload):
+            findings.append(Finding(note.id, "derived", record.id))
+    return findings
+
+
+def _fits(note: Note, vectors: int) -> bool:
+    wanted = len(passages(note))
+    # What waits to be formed may have its first passages only.
+    least = wanted if note.status is Status.FORMED else min(wanted, FIRST_PASSAGES)
+    return least <= vectors <= wanted

@@ -96,20 +96,20 @@ async def forget_where(
         )
     compiled = filters.compile(tree)
     where = within(namespace, compiled.condition)
-    wanted: list[str] = []
+    wanted: dict[str, bool] = {}
     after: str | None = None
     while page := await io.engine.scroll(where, limit=_PAGE, after=after):
-        wanted += [
-            point.id
-            for point in page
-            if compiled.exact or filters.matches(tree, note_from(point))
-        ]
+        for point in page:
+            if compiled.exact or filters.matches(tree, note_from(point)):
+                wanted[point.id] = point.payload["status"] == Status.RAW
         after = page[-1].id
     total = Forgotten(0)
-    for note_id in wanted:
-        total += await forget(io, note_id, namespace, analyst)
-    gone = set(wanted)
-    return replace(total, unformed=tuple(id for id in total.unformed if id not in gone))
+    for note_id, was_raw in wanted.items():
+        forgotten = await forget(io, note_id, namespace, analyst)
+        # It may only have become raw by what was removed before it.
+        total += replace(forgotten, waiting=forgotten.notes if was_raw else 0)
+    left = tuple(id for id in total.unformed if id not in wanted)
+    return replace(total, unformed=left)
 
 
 async def forget_namespace(io: IO, namespace: Namespace) -> Forgotten:
