@@ -5,6 +5,7 @@ have been a change under way. Mending is done in `repair.py`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from amem_integrations.conditions import both, ids, match
 from amem_integrations.errors import AMemError
 from amem_integrations.formation.passages import FIRST_PASSAGES, passages
 from amem_integrations.lifecycle.entry import Entry, entry_of, records_of
-from amem_integrations.namespace import encode
+from amem_integrations.namespace import Namespace, decode
 from amem_integrations.note import Note, Status, note_id
 from amem_integrations.ports import IO, Point
 from amem_integrations.store.schema import note_from, note_point, revision_from, revision_point
@@ -23,6 +24,7 @@ _NOTE = match("kind", "note")
 _DAMAGED = (AMemError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 DERIVED: Mapping[str, Any] = {
+    "ns": "",
     "prefixes": [],
     "link_ids": [],
     "facts": [],
@@ -49,18 +51,18 @@ class Finding:
 class Kept:
     """All that is stored of a note.
 
-    homes: the encoded namespaces of the notes that it refers to and that exist.
+    homes: the namespaces of the notes that it refers to and that exist.
     """
 
     point: Point
     records: Sequence[Point]
-    homes: Mapping[str, str]
+    homes: Mapping[str, Namespace]
 
 
 async def check(io: IO) -> list[Finding]:
     """Everything that is wrong with any note, of whatever namespace, in the order of ids.
 
-    "unreadable", "namespace", "id": the payload is none of a note's, or its place is wrong.
+    "unreadable", "id": the payload is none of a note's, or stands in a wrong place.
     "self-link", "duplicate-link", "dangling-link", "foreign-link": to nothing, to another
     namespace. "stale-influence": a revision draws on a note that is not there. "empty":
     formed, yet nothing was understood. "version", "revision-gap", "orphaned-revision": a
@@ -99,13 +101,17 @@ def _named(point: Point, records: Sequence[Point]) -> set[str]:
         return set()
 
 
-async def _homes(io: IO, note_ids: Collection[str]) -> dict[str, str]:
+async def _homes(io: IO, note_ids: Collection[str]) -> dict[str, Namespace]:
     wanted = sorted(id for id in note_ids if is_id(id))
-    homes: dict[str, str] = {}
+    homes: dict[str, Namespace] = {}
     for start in range(0, len(wanted), _PAGE):
         page = wanted[start : start + _PAGE]
         points = await io.engine.scroll(both(_NOTE, ids(page)), limit=len(page), fields=("ns",))
-        homes.update((point.id, point.payload["ns"]) for point in points)
+        for point in points:
+            # One that cannot be read is there all the same.
+            with suppress(ValueError, TypeError):
+                homes[point.id] = ()
+                homes[point.id] = decode(point.payload["ns"])
     return homes
 
 
@@ -160,14 +166,12 @@ def examine(kept: Kept) -> list[Finding]:
 
 
 def _examine(kept: Kept) -> list[Finding]:
-    point, home = kept.point, kept.point.payload["ns"]
+    point = kept.point
     note, findings = sound(point)
 
     def found(what: str, detail: str = "") -> None:
         findings.append(Finding(note.id, what, detail))
 
-    if home != encode(note.namespace):
-        found("namespace", "not written as it should be")
     if note.id != note_id(note.namespace, note.key):
         found("id", "does not follow from namespace and key")
     if note.status is Status.FORMED and note.content and not (note.keywords or note.context):
@@ -176,11 +180,11 @@ def _examine(kept: Kept) -> list[Finding]:
     for link in note.outgoing:
         if link.to not in kept.homes:
             found("dangling-link", link.to)
-        elif kept.homes[link.to] != home:
+        elif kept.homes[link.to] != note.namespace:
             found("foreign-link", link.to)
     entry = entry_of(note, kept.records)
     for id in sorted(entry.references - linked):
-        if kept.homes.get(id) != home:
+        if kept.homes.get(id) != note.namespace:
             found("stale-influence", id)
     findings += _history(entry, kept.records)
     expected = note_point(note, (), None).payload

@@ -1,7 +1,7 @@
 """Repair: mending what `check` finds, without losing any content.
 
 Whatever is not certain is left alone and reported: a note whose payload cannot be read, whose
-id or namespace is not its own, whose history has a gap.
+id is not its own, whose history has a gap.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ from amem_integrations.store.schema import (
 )
 
 _ROUNDS = 16
-_UNMENDABLE = frozenset({"unreadable", "namespace", "id", "revision-gap"})
+_UNMENDABLE = frozenset({"unreadable", "id", "revision-gap"})
 _MISPLACED = frozenset({"dangling-link", "foreign-link", "stale-influence"})
 _IMPOSSIBLE = frozenset({"self-link", "duplicate-link"})
 _REWRITTEN = frozenset({"empty", "version"})
