@@ -209,6 +209,7 @@ class AMemMemory(Conversation):
     def flush(self, timeout: float | None = None) -> bool:
         """Write the notes that wait, form those that are raw, put everything on disk.
 
+        A note whose model failed is tried again in the background, when its time has come.
         Returns False if notes were still waiting after `timeout` seconds. Raises StoreError.
         """
         return self._drive(self._flush(NOW, timeout))

@@ -3,6 +3,7 @@
 import logging
 import shutil
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -167,18 +168,20 @@ def test_a_block_of_the_callers_that_raises_takes_no_note_away(core: AgenticMemo
 
 
 @pytest.mark.parametrize("ingest", ["background", "await", "manual"])
-def test_what_a_failing_model_left_raw_is_formed_by_a_flush(ingest: Any) -> None:
-    down = True
+def test_what_a_failing_model_left_raw_is_formed_after_a_flush(ingest: Any) -> None:
+    down, later = True, timedelta()
 
     def judge(*shown: Any) -> Any:
         if down:
             raise ConnectionError("down")
         return judgement(shown[0])
 
-    with open_memory(model=chat_model(judge), formation="off") as core:
+    settings: dict[str, Any] = {"formation": "off", "clock": lambda: datetime.now(UTC) + later}
+    with open_memory(model=chat_model(judge), **settings) as core:
         memory = memory_of(core, ingest=ingest)
         memory.put(user("My dog is called Rex."))
         down = False
+        later = timedelta(hours=2)
         assert memory.flush(20)
         assert core.recent(namespace="calvin")[0].status is Status.FORMED
 
