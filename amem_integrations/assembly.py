@@ -18,6 +18,7 @@ from amem_integrations.ledger import Ledger
 from amem_integrations.models.analyst_chat import ChatAnalyst
 from amem_integrations.models.analyst_free import FreeAnalyst
 from amem_integrations.models.chat import resolve_chat_model
+from amem_integrations.models.deadline import Deadline
 from amem_integrations.models.embedding import resolve_embedder
 from amem_integrations.models.sparse import resolve_sparse
 from amem_integrations.note import Note
@@ -62,6 +63,7 @@ class Options:
     batch: int
     api_key: str | None = field(repr=False)
     timeout: float
+    model_timeout: float
     prefer_grpc: bool
     trace_content: bool
     clock: Callable[[], datetime] | None
@@ -72,6 +74,10 @@ class Options:
         for name in ("neighbours", "concurrency"):
             if (value := getattr(self, name)) < 1:
                 raise InvalidInputError(f"{name} is at least 1; got {value}.")
+        if not self.model_timeout > 0:
+            raise InvalidInputError(
+                f"model_timeout is a number of seconds above 0; got {self.model_timeout}."
+            )
         if not 1 <= self.batch <= _MOST_IN_A_BATCH:
             raise InvalidInputError(f"batch is 1 to {_MOST_IN_A_BATCH} notes; got {self.batch}.")
         if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
@@ -86,6 +92,8 @@ class Assembly:
     def __init__(self, options: Options) -> None:
         chat_model = resolve_chat_model(options.model)
         self._trace_content = options.trace_content
+        if chat_model is not None:
+            chat_model = Deadline(chat_model, options.model_timeout)
         if chat_model is not None and not options.trace_content:
             from amem_integrations.models.tracing import VeiledModel
 

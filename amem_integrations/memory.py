@@ -46,6 +46,8 @@ class AgenticMemory(Remembering, Recalling, Tending):
         for up to `batch` notes that wait together, as those of one `add_many` do.
     instructions: a domain's vocabulary and rules, for the model.
     link, evolve: switches for these steps. neighbours: candidates offered, at most.
+    timeout: seconds that a request to a server may take. model_timeout: seconds that the model
+        may take for an answer, whatever its own timeout.
     trace_content: whether LangChain's callbacks (LangSmith, OpenTelemetry, your own) see what is
         said in formation: prompts, answers, state. Otherwise they see its runs without it.
     clock: where "now" comes from, for tests.
@@ -71,6 +73,7 @@ class AgenticMemory(Remembering, Recalling, Tending):
         batch: int = 8,
         api_key: str | None = None,
         timeout: float = 10.0,
+        model_timeout: float = 120.0,
         prefer_grpc: bool = False,
         trace_content: bool = False,
         clock: Callable[[], datetime] | None = None,
@@ -90,6 +93,7 @@ class AgenticMemory(Remembering, Recalling, Tending):
             batch=batch,
             api_key=api_key,
             timeout=timeout,
+            model_timeout=model_timeout,
             prefer_grpc=prefer_grpc,
             trace_content=trace_content,
             clock=clock,
