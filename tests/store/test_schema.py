@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from amem_integrations import jsonvalue
 from amem_integrations.conditions import All, Match
 from amem_integrations.errors import StoreMismatchError
+from amem_integrations.formation import outbox
 from amem_integrations.namespace import encode
 from amem_integrations.note import Change, Link, Note, Revision, Status, make_note, note_id
 from amem_integrations.ports import SparseVector
@@ -249,7 +250,8 @@ def test_every_indexed_field_is_one_that_points_have() -> None:
         "x", namespace="n", now=NOW, speaker="a", session="b", sequence=1, occurred_at=NOW
     ).evolve(revision=revision)
     known = payload(note).keys() | revision_point(note, revision).payload.keys()
-    assert INDEXES.keys() - known <= {"expires_at"}
+    known |= outbox.lease(NOW).keys()
+    assert INDEXES.keys() - known <= {"expires_at", "retry_at"}
 
 
 def test_a_note_is_found_under_each_of_its_prefixes() -> None:
