@@ -1,0 +1,239 @@
+"""Whatever a model does, in every mode: a stored note, a counted reason, a retry if it can pass."""
+
+import asyncio
+import json
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import httpx
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage
+
+from amem_integrations import Note, Status
+from amem_integrations.models.answers import MAX_CONTEXT_CHARS, MAX_KEYWORDS
+from amem_integrations.testing import ScriptedChatModel
+from tests.support import (
+    Judge,
+    judgement,
+    links_everything,
+    open_memory,
+    shown_batch,
+    shown_notes,
+)
+
+OLD = ("The redis cache", "Redis eviction policy")
+NEW = ("Redis cache of the shop", "Redis policy on Monday", "Redis eviction at night")
+
+Bad = Callable[[list[BaseMessage]], Any]
+
+
+@pytest.fixture(autouse=True)
+def no_pause_between_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amem_integrations.models.analyst_chat._FIRST_WAIT", 0.0)
+
+
+def good(messages: list[BaseMessage]) -> dict[str, Any]:
+    """A usable answer to any question."""
+    return as_answer(links_everything)(messages)
+
+
+def as_answer(judge: Judge) -> Callable[[list[BaseMessage]], dict[str, Any]]:
+    def answer(messages: list[BaseMessage]) -> dict[str, Any]:
+        batch = shown_batch(messages)
+        if not batch:
+            return dict(judge(*shown_notes(messages)))
+        return {"notes": [{"n": n, **judge(*asked)} for n, asked in batch.items()]}
+
+    return answer
+
+
+def says(render: Callable[[dict[str, Any]], Any]) -> Bad:
+    return lambda messages: render(good(messages))
+
+
+def each(**fields: Any) -> Bad:
+    """An answer in which these fields of every note are not what they should be."""
+    return as_answer(lambda text, candidates: {**links_everything(text, candidates), **fields})
+
+
+def raises(error: Exception) -> Bad:
+    def answer(messages: list[BaseMessage]) -> Any:
+        raise error
+
+    return answer
+
+
+def http(status: int, **headers: str) -> Exception:
+    class APIStatusError(Exception):
+        """As the clients of providers raise it."""
+
+        def __init__(self) -> None:
+            super().__init__(f"HTTP {status}: sk-secret said the redis cache")
+            self.status_code = status
+            request = httpx.Request("POST", "http://model.test")
+            self.response = httpx.Response(status, headers=headers, request=request)
+
+    return APIStatusError()
+
+
+def ended(why: str, text: str = "") -> Bad:
+    return lambda messages: AIMessage(text, response_metadata={"finish_reason": why})
+
+
+LINK = {"reason": "r", "kind": "cause", "strength": 1.0}
+CHANGE = {"keywords": ["stolen"], "tags": [], "context": "Stolen.", "reason": "r"}
+
+FORMED: dict[str, Bad] = {
+    "prose around JSON": says(lambda answer: f"Sure! {json.dumps(answer)} Anything else?"),
+    "a fence": says(lambda answer: f"```json\n{json.dumps(answer)}\n```"),
+    "thinking aloud": says(lambda answer: f"<think>{{}} hm</think>{json.dumps(answer)}"),
+    "too many keywords": each(keywords=[f"word{n}" for n in range(5000)]),
+    "200 kB of context": each(context="tea " * 50_000),
+    "numbers for words": each(keywords=[1, 2.5, "cache"]),
+    "no links": each(links=[], evolutions=[]),
+    "null for lists": each(links=None, evolutions=None),
+    "ids not offered": each(
+        links=[{"to": "77", **LINK}, {"to": "ffffffff-0000-5000-8000-000000000000", **LINK}],
+        evolutions=[{"note": "78", **CHANGE}],
+    ),
+    "ids twice": each(links=[{"to": "1", **LINK}] * 3, evolutions=[{"note": "1", **CHANGE}] * 3),
+    "a field too much": each(content="rewritten", value={"x": 1}, namespace=["other"]),
+}
+
+RAW: dict[str, tuple[Bad, str]] = {
+    "not JSON": (lambda messages: "I would rather talk.", "unparsable"),
+    "truncated JSON": (says(lambda answer: json.dumps(answer)[:40]), "unparsable"),
+    "a list": (lambda messages: "[1, 2, 3]", "unparsable"),
+    "wrong types": (each(keywords={"a": 1}, links="all", evolutions=7), "unparsable"),
+    "200 kB of noise": (lambda messages: "tea {" * 40_000, "unparsable"),
+    "nothing": (lambda messages: "", "unparsable"),
+    "an empty object": (lambda messages: {}, "unparsable"),
+    "empty fields": (each(keywords=[], tags=[], context=""), "empty"),
+    "cut off": (ended("length", '{"keywords": ["re'), "unparsable"),
+    "a refusal": (ended("refusal", "I can't help with that."), "refusal"),
+    "a content filter": (ended("content_filter"), "content-filter"),
+    "401": (raises(http(401)), "unauthorized"),
+    "404": (raises(http(404)), "not-found"),
+    "429": (raises(http(429)), "rate-limited"),
+    "429, asked to wait": (raises(http(429, **{"retry-after": "600"})), "rate-limited"),
+    "500": (raises(http(500)), "server"),
+    "503": (raises(http(503)), "server"),
+    "a time-out": (raises(TimeoutError("slow")), "timeout"),
+    "no connection": (raises(ConnectionError("reset")), "transport"),
+    "an odd exception": (raises(ZeroDivisionError("odd")), "error"),
+    "a recursion": (raises(RecursionError("deep")), "error"),
+}
+
+
+class Told:
+    """A memory per mode for all tests, each in a namespace of its own; its model does as told."""
+
+    def __init__(self, mode: Any) -> None:
+        self.bad: Bad | None = None
+        self.mode = mode
+        self.model = ScriptedChatModel(lambda messages: (self.bad or good)(messages))
+        self.memory = open_memory(model=self.model, mode=mode)
+        self.events = Counter[str]()
+
+    def begin(self, bad: Bad | None) -> None:
+        """Two formed notes in a new namespace and one of another that must not be touched."""
+        self.home, self.abroad = f"home {uuid.uuid4()}", f"abroad {uuid.uuid4()}"
+        self.bad = None
+        self.memory.add("Somebody else's redis cache", namespace=self.abroad)
+        self.old = self.memory.add_many(OLD, namespace=self.home)
+        self.events = Counter(self.memory.health())
+        self.bad = bad
+
+    def counted(self, event: str) -> int:
+        return self.memory.health().get(event, 0) - self.events[event]
+
+    def again(self, note: Note | str) -> Note:
+        found = self.memory.get(note, namespace=self.home)
+        assert found is not None
+        return found
+
+    def healthy(self, notes: Sequence[Note]) -> None:
+        memory = self.memory
+        assert memory.check() == []
+        assert [self.again(note).content for note in notes] == list(NEW)
+        assert [self.again(note).content for note in self.old] == list(OLD)
+        (foreign,) = memory.recent(namespace=self.abroad)
+        assert foreign.version == 2
+        for note in notes:
+            hits = memory.search(note.content, namespace=self.home, k=5)
+            assert note.id in [hit.note.id for hit in hits]
+            for link in self.again(note).outgoing:
+                assert link.to != note.id
+                assert self.again(link.to).created_at < note.created_at
+
+
+@pytest.fixture(scope="module", params=["staged", "fused", "batched"])
+def told(request: pytest.FixtureRequest) -> Iterator[Told]:
+    told = Told(request.param)
+    with told.memory:
+        yield told
+
+
+@pytest.mark.parametrize("bad", FORMED.values(), ids=FORMED.keys())
+def test_what_can_be_made_use_of_is(told: Told, bad: Bad) -> None:
+    told.begin(bad)
+    notes = told.memory.add_many(NEW, namespace=told.home)
+    told.healthy(notes)
+    for note in notes:
+        assert note.status is Status.FORMED
+        assert len(note.keywords) <= 2 * MAX_KEYWORDS
+        assert len(note.context) <= MAX_CONTEXT_CHARS
+
+
+@pytest.mark.parametrize(("bad", "reason"), RAW.values(), ids=RAW.keys())
+def test_the_rest_is_counted_and_formed_once_it_passes(told: Told, bad: Bad, reason: str) -> None:
+    told.begin(bad)
+    notes = told.memory.add_many(NEW, namespace=told.home)
+    told.healthy(notes)
+    for note in notes:
+        given_up = reason in ("refusal", "content-filter")
+        assert note.status is (Status.PARKED if given_up else Status.RAW)
+        assert note.attempts == 1
+        assert str(note.last_error).startswith(f"{reason}: ")
+        assert "sk-secret" not in str(note.last_error)
+    assert told.counted("formation.failed") == len(NEW)
+    if reason not in ("unparsable", "empty"):
+        assert told.counted(f"model.{reason}") >= (1 if told.mode == "batched" else len(NEW))
+    told.bad = None
+    assert told.memory.retry() == len(NEW)
+    told.healthy(notes)
+    assert told.again(notes[2]).links
+
+
+def test_a_note_refers_neither_to_itself_nor_to_a_later_one_nor_abroad(told: Told) -> None:
+    def everywhere(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+        handles = [*map(str, range(12)), "new", told.memory.recent(namespace=told.abroad)[0].id]
+        return judgement(
+            text,
+            links=[{"to": handle, **LINK} for handle in handles],
+            evolutions=[{"note": handle, **CHANGE} for handle in handles],
+        )
+
+    told.begin(as_answer(everywhere))
+    notes = told.memory.add_many(NEW, namespace=told.home)
+    told.healthy(notes)
+    assert all(note.status is Status.FORMED for note in notes)
+    assert told.counted("dropped.link.not_offered") > 0
+    assert told.counted("dropped.evolution.not_offered") > 0
+
+
+async def test_a_cancelled_call_leaves_notes_that_can_be_taken_up_at_once(told: Told) -> None:
+    told.begin(None)
+    calls = len(told.model.calls)
+    told.model.latency = 30.0
+    task = asyncio.create_task(told.memory.aadd_many(NEW, namespace=told.home))
+    while len(told.model.calls) == calls:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    told.model.latency = 0.0
+    assert await told.memory.aresume() == len(NEW)
+    told.healthy(told.memory.recent(namespace=told.home, limit=3)[::-1])
