@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 _POLL = 15.0
 MODES = ("fused", "staged", "batched")
 _MOST_IN_A_BATCH = 32
+# Candidates: a model pays for each; to statistics they tell what nearness is usual.
+_TO_A_MODEL, _TO_STATISTICS = 5, 8
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Options:
     instructions: str | None
     link: bool
     evolve: bool
-    neighbours: int
+    neighbours: int | None
     concurrency: int
     batch: int
     api_key: str | None = field(repr=False)
@@ -72,7 +74,7 @@ class Options:
         check_choice("formation", self.formation, FORMATIONS)
         check_choice("mode", self.mode, MODES)
         for name in ("neighbours", "concurrency"):
-            if (value := getattr(self, name)) < 1:
+            if (value := getattr(self, name)) is not None and value < 1:
                 raise InvalidInputError(f"{name} is at least 1; got {value}.")
         if not self.model_timeout > 0:
             raise InvalidInputError(
@@ -107,7 +109,7 @@ class Assembly:
         self.settings = Settings(
             analyst,
             options.mode,
-            options.neighbours,
+            options.neighbours or (_TO_STATISTICS if chat_model is None else _TO_A_MODEL),
             batch=options.batch,
             link=options.link,
             evolve=options.evolve,

@@ -45,7 +45,8 @@ class AgenticMemory(Remembering, Recalling, Tending):
     mode: "fused" asks the model once a note, "staged" three times (paper §3), "batched" once
         for up to `batch` notes that wait together, as those of one `add_many` do.
     instructions: a domain's vocabulary and rules, for the model.
-    link, evolve: switches for these steps. neighbours: candidates offered, at most.
+    link, evolve: switches for these steps. neighbours: candidates offered, at most; by default
+        5 to a model, 8 to statistics.
     timeout: seconds that a request to a server may take. model_timeout: seconds that the model
         may take for an answer, whatever its own timeout.
     trace_content: whether LangChain's callbacks (LangSmith, OpenTelemetry, your own) see what is
@@ -68,7 +69,7 @@ class AgenticMemory(Remembering, Recalling, Tending):
         instructions: str | None = None,
         link: bool = True,
         evolve: bool = True,
-        neighbours: int = 8,
+        neighbours: int | None = None,
         concurrency: int = 4,
         batch: int = 8,
         api_key: str | None = None,

@@ -79,16 +79,20 @@ def links_everything(text: str, candidates: list[dict[str, Any]]) -> dict[str, A
     )
 
 
-def chat_model(judge: Judge = links_everything, **settings: Any) -> ScriptedChatModel:
-    """A model that answers as `judge` does, called once for each new note of a question."""
+def replies(judge: Judge = links_everything) -> Callable[[Sequence[BaseMessage]], dict[str, Any]]:
+    """What a scripted model says that answers as `judge` does, called once for each new note."""
 
-    def answer(messages: Sequence[BaseMessage]) -> Mapping[str, Any]:
+    def reply(messages: Sequence[BaseMessage]) -> dict[str, Any]:
         batch = shown_batch(messages)
         if not batch:
-            return judge(*shown_notes(messages))
+            return dict(judge(*shown_notes(messages)))
         return {"notes": [{"n": n, **judge(*asked)} for n, asked in batch.items()]}
 
-    return ScriptedChatModel(answer, **settings)
+    return reply
+
+
+def chat_model(judge: Judge = links_everything, **settings: Any) -> ScriptedChatModel:
+    return ScriptedChatModel(replies(judge), **settings)
 
 
 def open_memory(location: Any = None, **settings: Any) -> AgenticMemory:

@@ -101,7 +101,7 @@ async def _subjects(
     notes = {note.id: note for note in group} | await load(io, wanted, namespace_of(state))
     read: dict[str, list[ReadRef]] = {id: [*refs] for id, refs in own.items()}
     if settings.analyst.reads_candidates:
-        shared = _shared(group, own, notes, settings.neighbours + len(group) // 2)
+        shared = _shared(group, own, notes, settings.neighbours + len(group))
         shown = shared | {note.id: _ref(note) for note in group}
         own = {id: [ref for ref in refs if ref["id"] in shown] for id, refs in own.items()}
         read = {id: [ref for other, ref in shown.items() if other != id] for id in own}

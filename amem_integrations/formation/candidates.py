@@ -75,8 +75,8 @@ async def _neighbours(
     wanted = dict.fromkeys([*(scored.id for scored in dense[: limit - spare]), *wording])
     wanted |= dict.fromkeys(scored.id for scored in dense)
     before = await _turn_before(io, subject)
-    chosen = dict.fromkeys([*list(wanted)[:limit], *before])
-    points = await io.engine.get(list(chosen), vectors=True)
+    chosen = dict.fromkeys([*before, *wanted])
+    points = await io.engine.get(list(chosen)[:limit], vectors=True)
     ranked = sorted(((similarity(vector, point.dense), point) for point in points), key=_nearest)
     reverse = await _reverse_ranks(io, settings, subject, ranked)
     return [

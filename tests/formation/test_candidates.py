@@ -55,7 +55,7 @@ def test_the_turn_before_is_among_them_though_it_resembles_nothing() -> None:
     ]
     last = offered(turns, neighbours=2)[-1]
     assert "Lunch?" in last
-    assert len(last) == 3
+    assert len(last) == 2
 
 
 def test_other_namespaces_offer_nothing() -> None:

@@ -15,6 +15,7 @@ from tests.support import again, chat_model, judgement, open_memory
 STEPS = {
     "fused": ["accept", "candidates", "judge", "commit"],
     "staged": ["accept", "construct", "candidates", "link", "evolve", "commit"],
+    "batched": ["accept", "candidates", "judge", "commit"],
 }
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 
@@ -37,15 +38,16 @@ def test_it_streams_its_steps_in_order(mode: Any) -> None:
         assert again(memory, raw).status is Status.FORMED
 
 
-async def test_it_streams_its_steps_asynchronously() -> None:
-    async with open_memory(model=chat_model()) as memory:
+@pytest.mark.parametrize("mode", STEPS)
+async def test_it_streams_its_steps_asynchronously(mode: Any) -> None:
+    async with open_memory(mode=mode, model=chat_model()) as memory:
         raw = await memory.aadd("The redis eviction policy", formation="off")
         graph = memory.graph()
         steps = [next(iter(c)) async for c in graph.astream(initial_state([raw]))]
-        assert steps == STEPS["fused"]
+        assert steps == STEPS[mode]
 
 
-@pytest.mark.parametrize(("mode", "calls"), [("fused", 1), ("staged", 3)])
+@pytest.mark.parametrize(("mode", "calls"), [("fused", 1), ("staged", 3), ("batched", 1)])
 def test_calls_of_the_model_a_note(mode: Any, calls: int) -> None:
     model = chat_model()
     with open_memory(mode=mode, model=model) as memory:
@@ -161,20 +163,23 @@ def test_a_static_interrupt_before_commit_works_too() -> None:
         assert again(memory, raw).status is Status.FORMED
 
 
-def test_checkpoints_hold_no_content_and_only_json() -> None:
+@pytest.mark.parametrize("mode", STEPS)
+def test_checkpoints_hold_no_content_and_only_json(mode: Any) -> None:
     saver = InMemorySaver()
-    with open_memory(model=chat_model(lambda text, _: judgement("unrelated words"))) as memory:
+    model = chat_model(lambda text, _: judgement("unrelated words"))
+    with open_memory(mode=mode, model=model) as memory:
         memory.add("Marmalade is kept in the cellar")
-        raw = memory.add("Marmalade was moved upstairs", formation="off")
-        memory.graph(checkpointer=saver).invoke(initial_state([raw]), CONFIG)
+        raws = memory.add_many(["Marmalade was moved", "Marmalade is gone"], formation="off")
+        memory.graph(checkpointer=saver).invoke(initial_state(raws), CONFIG)
         blobs = b"".join(value[1] for value in saver.blobs.values() if isinstance(value, tuple))
         assert b"armalade" not in blobs
         state = memory.graph(checkpointer=saver).get_state(CONFIG).values
         assert json.loads(json.dumps(state)) == state
 
 
-def test_one_run_can_serve_several_notes() -> None:
-    with open_memory(model=chat_model()) as memory:
+@pytest.mark.parametrize("mode", STEPS)
+def test_one_run_can_serve_several_notes(mode: Any) -> None:
+    with open_memory(mode=mode, model=chat_model()) as memory:
         raws = memory.add_many(["The redis cache", "Redis eviction"], formation="off")
         done = memory.graph().invoke(initial_state(raws))
         assert {o["status"] for o in done["outcomes"].values()} == {"formed"}

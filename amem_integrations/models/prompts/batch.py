@@ -11,8 +11,8 @@ from amem_integrations.models.prompts import construct, evolve, link, rendering,
 from amem_integrations.note import Note
 
 RULES = """\
-In "notes" give each new note one object, in the language of its own text: "n", the note's own, \
-and what follows. Older than a new note is every note with a smaller n, other new ones too."""
+"notes": one object for each new note, in the language of its own text: "n", the note's own, and \
+what follows. Older than a new note are all notes with a smaller n, new ones too."""
 
 
 def numbered(older: Sequence[Note], new: Sequence[Note]) -> dict[str, str]:

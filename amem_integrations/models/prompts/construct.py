@@ -6,10 +6,10 @@ from amem_integrations.judgement import Message, Subject
 from amem_integrations.models.prompts import rendering, schemas
 
 RULES = """\
-In "keywords" list the 3 to 5 most specific terms of the new note's own text, the most salient \
-first, without speakers' names and times.
-In "tags" list 2 to 4 broad categories under which one would look for it.
-In "context" say in one sentence what it is about and what is intended by it or may come of it."""
+"keywords": the 3 to 5 most specific terms of the new note's text, most salient first, no speakers \
+or times.
+"tags": 2 to 4 broad categories to look for it under.
+"context": one sentence on what it is about and what is intended or may come of it."""
 
 PROPERTIES: dict[str, Any] = {
     "keywords": schemas.texts(5),

@@ -7,9 +7,9 @@ from amem_integrations.judgement import LinkProposal, Message, Subject
 from amem_integrations.models.prompts import rendering, schemas
 
 RULES = """\
-In "evolutions" list the older notes, if any, that mean more or something else in the light of the \
-new one. "note" is the older note's n, "reason" one short sentence; "keywords", "tags" and \
-"context" are its complete new ones, empty where the old ones still hold."""
+"evolutions": the older notes, if any, that mean more or something else in its light. "note" is \
+the older note's n, "reason" a short sentence; "keywords", "tags" and "context" are its complete \
+new ones, empty where the old ones hold."""
 
 
 def properties(offered: Collection[str]) -> dict[str, Any]:

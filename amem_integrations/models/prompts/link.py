@@ -9,10 +9,10 @@ from amem_integrations.models.prompts import rendering, schemas
 KINDS = ("same-matter", "same-concept", "cause", "sequence")
 
 RULES = """\
-In "links" list the older notes, if any, that it truly belongs with: on the same project or matter \
-(same-matter), on the same concept or solution (same-concept), one that brought it about (cause) \
-or that it continues (sequence). A shared word or speaker is not enough. "to" is the older note's \
-n, "reason" one short sentence on what connects the two, "strength" between 0 and 1."""
+"links": the older notes, if any, that it truly belongs with: on the same project or matter \
+(same-matter), same concept or solution (same-concept), what brought it about (cause) or what it \
+continues (sequence); a shared word or speaker is not enough. "to" is the older note's n, "reason" \
+a short sentence, "strength" 0 to 1."""
 
 
 def properties(offered: Collection[str]) -> dict[str, Any]:

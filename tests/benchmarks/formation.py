@@ -1,0 +1,343 @@
+"""What it costs to form a note, by mode, and how long whoever adds one waits.
+
+    python -m tests.benchmarks.formation          # cost and latency
+    python -m tests.benchmarks.formation cost     # counts only: no model is loaded
+
+Cost is counted on the demo conversation. A scripted model answers every mode, and the
+reference's two questions, with the same understanding, links and evolutions: those that the
+LLM-free analyst found. Tokens are o200k_base's where tiktoken can have it without a network,
+else an estimate. A schema is counted whole, compact, once a call, as if it were part of the
+prompt; providers that take one beside the prompt bill about that.
+"""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatResult
+from pydantic import PrivateAttr
+
+from amem_integrations import AgenticMemory, Note
+from amem_integrations.cli.conversation import messages as turns
+from amem_integrations.formation.commit import commit
+from amem_integrations.formation.graph import STEPS
+from amem_integrations.formation.state import initial_state
+from amem_integrations.models.embedding import resolve_embedder
+from amem_integrations.ports import run
+from amem_integrations.testing import HashEmbedder, ScriptedChatModel
+from amem_integrations.tokens import estimate_tokens
+from tests.benchmarks import reference_prompts
+from tests.benchmarks.reference_prompts import compact
+from tests.support import chat_model, judgement, replies, shown_batch, shown_notes
+
+MODES = ("staged", "fused", "batched")
+BATCH = 8
+LATENCY = 0.2
+
+Count = Callable[[str], int]
+
+
+# -- what is answered -----------------------------------------------------------------------
+
+
+class Script:
+    """The LLM-free analyst's judgements of the demo conversation, as a chat model's answers."""
+
+    def __init__(self) -> None:
+        with AgenticMemory(embedder=HashEmbedder()) as memory:
+            self.notes = [_filled(memory.add(turn.pop("content"), **turn)) for turn in turns()]
+            self.links = {note.content: memory.links(note) for note in self.notes}
+            histories = {note.id: memory.history(note) for note in self.notes}
+        self.by_id = {note.id: note for note in self.notes}
+        self.changes: dict[str, dict[str, dict[str, Any]]] = {}
+        for id, revisions in histories.items():
+            for revision in (each for each in revisions if each.kind == "evolved"):
+                change = {name: change.after for name, change in revision.changes.items()}
+                change["reason"] = revision.reason
+                self.changes.setdefault(revision.cause, {})[id] = change
+        self.formed = {note.content: note for note in self.notes}
+
+    def judgement(self, text: str, shown: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """What there is to say of the note with this text, with its links to what is shown."""
+        note = self.formed[text]
+        handles = {self.formed[each["text"]].id: each["n"] for each in shown}
+        changes = self.changes.get(note.id, {})
+        return {
+            "keywords": list(note.keywords),
+            "tags": list(note.tags),
+            "context": note.context,
+            "links": [
+                {
+                    "to": handles[link.to],
+                    "reason": link.reason,
+                    "kind": "sequence" if link.kind == "sequence" else "same-matter",
+                    "strength": link.weight,
+                }
+                for link in note.outgoing
+                if link.to in handles
+            ],
+            "evolutions": [
+                {
+                    "note": handles[id],
+                    "reason": change["reason"],
+                    "keywords": change.get("keywords", []),
+                    "tags": change.get("tags", []),
+                    "context": change.get("context", ""),
+                }
+                for id, change in changes.items()
+                if id in handles
+            ],
+        }
+
+    def reply(self, messages: Sequence[BaseMessage]) -> dict[str, Any]:
+        """The answer to any of the questions, with what it asks for and nothing else."""
+        if batch := shown_batch(messages):
+            return {"notes": [{"n": n, **self.judgement(*asked)} for n, asked in batch.items()]}
+        rules = messages[0].text
+        said = self.judgement(*shown_notes(messages))
+        return {name: value for name, value in said.items() if f'\n"{name}":' in rules}
+
+
+def _filled(note: Note) -> Note:
+    """The note with every field: statistics find nothing in "ok", of which a model has a word."""
+    return note.evolve(
+        keywords=note.keywords or (note.content,),
+        tags=note.tags or ("talk",),
+        context=note.context or note.content,
+    )
+
+
+# -- cost -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Per note: calls, tokens, and what came of them."""
+
+    mode: str
+    calls: float
+    prompt: float
+    schema: float
+    completion: float
+    links: float = 0.0
+    evolutions: float = 0.0
+    filled: float = 0.0
+
+    @property
+    def tokens(self) -> float:
+        return self.prompt + self.schema + self.completion
+
+
+def tokenizer() -> tuple[str, Count]:
+    """A name and a counter: o200k_base if its file is on this machine, else the estimate."""
+    home = find_spec("llama_index.core")
+    if home is not None and home.origin is not None:
+        kept = Path(home.origin).parent / "_static" / "tiktoken_cache"
+        os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(kept))
+    try:
+        import tiktoken
+
+        encoding = tiktoken.get_encoding("o200k_base")
+    except Exception as error:
+        return f"estimated ({type(error).__name__} for o200k_base)", estimate_tokens
+    return "o200k_base", lambda text: len(encoding.encode(text, disallowed_special=()))
+
+
+def cost(mode: Any, script: Script, count: Count) -> Cost:
+    """The conversation formed in one mode, in groups of BATCH where the mode takes groups."""
+    model = ScriptedChatModel(lambda messages: script.reply(messages))
+    size = BATCH if mode == "batched" else 1
+    with AgenticMemory(
+        embedder=HashEmbedder(), model=model, mode=mode, batch=BATCH, formation="off"
+    ) as memory:
+        graph = memory.graph()
+        items = turns()
+        for start in range(0, len(items), size):
+            notes = memory.add_many(items[start : start + size])
+            graph.invoke(initial_state(notes))
+        formed = memory.recent(limit=len(items))
+        evolutions = sum(each.kind == "evolved" for note in formed for each in memory.history(note))
+    prompt = schema = completion = 0
+    for call in model.calls:
+        prompt += sum(count(message.text) for message in call.messages)
+        asked = call.kwargs["response_format"]["schema"]
+        schema += count(compact(asked))
+        completion += count(compact(script.reply(call.messages)))
+    return Cost(
+        mode,
+        *(n / len(items) for n in (len(model.calls), prompt, schema, completion)),
+        links=sum(len(note.outgoing) for note in formed) / len(items),
+        evolutions=evolutions / len(items),
+        filled=sum(bool(n.keywords and n.tags and n.context) for n in formed) / len(items),
+    )
+
+
+def reference_cost(script: Script, count: Count) -> Cost:
+    """The reference's two questions on the same notes, answered to the same effect."""
+    vectors = HashEmbedder().embed_documents([note.content for note in script.notes])
+    asked = said = calls = 0
+    for place, note in enumerate(script.notes):
+        pairs = [reference_prompts.construct(note)]
+        nearest = sorted(range(place), key=lambda other: -_dot(vectors[place], vectors[other]))
+        near = [script.notes[other] for other in nearest[: reference_prompts.NEIGHBOURS]]
+        if near:
+            pairs.append(reference_prompts.evolve(note, near, script.changes.get(note.id, {})))
+        for question, answer in pairs:
+            calls, asked, said = calls + 1, asked + count(question), said + count(answer)
+    size = len(script.notes)
+    return Cost("reference", calls / size, asked / size, 0.0, said / size)
+
+
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def cost_table() -> None:
+    name, count = tokenizer()
+    script = Script()
+    rows = [*(cost(mode, script, count) for mode in MODES), reference_cost(script, count)]
+    print(
+        f"\nForming the demo conversation ({len(script.notes)} notes), tokens by {name}, per note"
+    )
+    print(
+        f"{'mode':>10} {'calls':>6} {'prompt':>7} {'schema':>7} {'answer':>7} {'tokens':>7} "
+        f"{'links':>6} {'evolved':>8} {'filled':>7}"
+    )
+    for row in rows:
+        made = f"{row.links:>6.2f} {row.evolutions:>8.2f} {row.filled:>7.0%}"
+        print(
+            f"{row.mode:>10} {row.calls:>6.2f} {row.prompt:>7.0f} {row.schema:>7.0f} "
+            f"{row.completion:>7.0f} {row.tokens:>7.0f} {made if row.filled else ''}"
+        )
+    print(
+        "The reference's questions are worded by us after what they ask for, so its row is a\n"
+        "lower estimate; its schemas, which it sends as well, are not counted. Its paper reports\n"
+        "about 1,200 tokens for an operation."
+    )
+
+
+# -- latency --------------------------------------------------------------------------------
+
+
+def understands(text: str, shown: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return judgement(text)
+
+
+class Narrow(ScriptedChatModel):
+    """A scripted model that serves `slots` calls at once, as a provider's limit has it."""
+
+    slots: int
+    _gate: Any = PrivateAttr()
+
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
+        self._gate = asyncio.Semaphore(self.slots)
+
+    async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        async with self._gate:
+            return await super()._agenerate(*args, **kwargs)
+
+
+def acknowledgement_table(notes: int = 40) -> None:
+    """How long `add` takes in the background, against embedding the same text alone."""
+    embedder = resolve_embedder(None)
+    texts = [turn["content"] for turn in turns()][:notes]
+    embedder.embed_documents(["warm up"])
+    print("\nAcknowledgement of a background add(), against embedding its text alone, p50 in ms")
+    print(f"{'while':>24} {'add':>7} {'alone':>7} {'ratio':>6}")
+    for busy in (False, True):
+        model = chat_model(understands, latency=LATENCY)
+        with AgenticMemory(embedder=embedder, model=model, formation="background") as memory:
+            memory.add("warm up")
+            memory.flush()
+            alone: list[float] = []
+            taken: list[float] = []
+            for text in texts:
+                alone.append(seconds(lambda text=text: embedder.embed_documents([text])))
+                taken.append(seconds(lambda text=text: memory.add(text)))
+                if not busy:
+                    memory.flush()
+            memory.flush()
+        what = "others are being formed" if busy else "nothing else goes on"
+        ours, least = median(taken), median(alone)
+        print(f"{what:>24} {ours * 1e3:>7.1f} {least * 1e3:>7.1f} {ours / least:>6.2f}")
+
+
+def crowd_table(notes: int = 64) -> None:
+    """Inline adds at once, each in a namespace of its own, against what the model allows."""
+    print(f"\n{notes} aadd() at once in as many namespaces, inline, fused, a model of 200 ms")
+    print(f"{'model serves at once':>24} {'allowed s':>10} {'taken s':>8} {'ratio':>6}")
+    for slots in (4, 8, 16, notes):
+        allowed = -(-notes // slots) * LATENCY
+        taken = asyncio.run(crowd(notes, slots))
+        print(f"{slots:>24} {allowed:>10.2f} {taken:>8.2f} {taken / allowed:>6.2f}")
+
+
+async def crowd(notes: int, slots: int) -> float:
+    model = Narrow(replies(understands), latency=LATENCY, slots=slots)
+    async with await AgenticMemory.aopen(embedder=HashEmbedder(), model=model) as memory:
+        await memory.aadd("warm up", namespace="warm")
+        started = time.perf_counter()
+        await asyncio.gather(
+            *(memory.aadd("The redis cache", namespace=f"user{n}") for n in range(notes))
+        )
+        return time.perf_counter() - started
+
+
+def overhead_table() -> None:
+    """The graph, against the same operations one after another; a model that answers at once."""
+    print(
+        "\nForming a note, a model that answers at once, p50 in ms: by graph, by operations alone"
+    )
+    print(f"{'mode':>24} {'graph':>7} {'alone':>7} {'more':>6}")
+    for mode in MODES:
+        graph, alone = forming(mode)
+        print(f"{mode:>24} {graph * 1e3:>7.1f} {alone * 1e3:>7.1f} {(graph - alone) * 1e3:>6.1f}")
+
+
+def forming(mode: Any) -> tuple[float, float]:
+    """Seconds a note by the graph, and by its operations alone, taken in turns."""
+    items = turns()
+    size = BATCH if mode == "batched" else 1
+    with AgenticMemory(
+        embedder=HashEmbedder(), model=chat_model(understands), mode=mode, formation="off"
+    ) as memory:
+        settings, io, graph = memory._rooms.settings, memory._sync, memory.graph()
+
+        async def operations(state: Any) -> None:
+            for operation in (*STEPS[mode].values(), commit):
+                state = {**state, **await operation(io, settings, state)}
+
+        ways: list[Callable[[Any], Any]] = [graph.invoke, lambda state: run(operations(state))]
+        taken: tuple[list[float], list[float]] = ([], [])
+        for turn, start in enumerate(range(0, len(items) - size + 1, size)):
+            state = initial_state(memory.add_many(items[start : start + size]))
+            taken[turn % 2].append(seconds(lambda turn=turn, state=state: ways[turn % 2](state)))
+    # The first of each warms up what is imported late.
+    return median(taken[0][1:]) / size, median(taken[1][1:]) / size
+
+
+def seconds(call: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
+def main() -> None:
+    cost_table()
+    if sys.argv[1:] != ["cost"]:
+        acknowledgement_table()
+        crowd_table()
+        overhead_table()
+
+
+if __name__ == "__main__":
+    main()
