@@ -24,13 +24,20 @@ MAX_TAGS = 32
 MAX_TERM_CHARS = 200
 MAX_CONTEXT_CHARS = 4000
 
+REPEATS, CORRECTS = "repeats", "corrects"
+
 _ID_ROOT = uuid.UUID("6f0e9a3e-5d0c-5b7e-9d55-0a6d656d6e6f")
 
 
 class Status(StrEnum):
-    """Where a note stands between being accepted and being understood."""
+    """Where a note stands between being accepted and being understood.
+
+    RAW waits to be formed, PLAIN is kept as it is: it can be found, and nothing forms it or links
+    to it unless asked to (a turn that says nothing new). PARKED was given up for now.
+    """
 
     RAW = "raw"
+    PLAIN = "plain"
     FORMED = "formed"
     PARKED = "parked"
     QUARANTINED = "quarantined"
@@ -38,9 +45,11 @@ class Status(StrEnum):
 
 
 TRANSITIONS: Mapping[Status, frozenset[Status]] = {
-    Status.RAW: frozenset({Status.RAW, Status.FORMED, Status.PARKED, Status.QUARANTINED}),
+    # Back to plain only by undoing an update.
+    Status.RAW: frozenset(Status) - {Status.ARCHIVED},
+    Status.PLAIN: frozenset({Status.RAW, Status.QUARANTINED, Status.ARCHIVED}),
     Status.FORMED: frozenset(Status),
-    Status.PARKED: frozenset({Status.RAW, Status.QUARANTINED, Status.ARCHIVED}),
+    Status.PARKED: frozenset({Status.RAW, Status.PLAIN, Status.QUARANTINED, Status.ARCHIVED}),
     Status.QUARANTINED: frozenset({Status.RAW, Status.FORMED, Status.ARCHIVED}),
     Status.ARCHIVED: frozenset({Status.RAW, Status.FORMED}),
 }
@@ -50,7 +59,8 @@ TRANSITIONS: Mapping[Status, frozenset[Status]] = {
 class Link:
     """A directed connection that the note `source` made to the note `to`.
 
-    kind: "related", "same-matter", "cause", "sequence", …; weight in (0, 1].
+    kind: "related", "same-matter", "cause", "sequence", …; REPEATS or CORRECTS where a turn was
+    woven, and those outlast a new formation. weight in (0, 1].
     """
 
     source: str
@@ -113,6 +123,8 @@ class Note:
     parts: lengths of the texts that `content` joins, a line break between two. Each of them
         is embedded by itself, and nothing else is; with no texts, the content is empty and
         the note is not found by a query. None: content and understanding are embedded.
+    source_id, position: of a note that holds one of several ideas of a turn: the key of that turn,
+        which all of them share, and the character of the turn at which its content begins.
     ttl: how long it is kept after it was last written or read; `expires_at`: until when.
     """
 
@@ -129,6 +141,8 @@ class Note:
     speaker: str | None = None
     session: str | None = None
     sequence: int | None = None
+    source_id: str | None = None
+    position: int | None = None
     occurred_at: datetime | None = None
     metadata_json: str = "{}"
     value_json: str | None = None

@@ -37,7 +37,8 @@ async def accept(
     if new:
         points = await embedded_points(io, new, first=FIRST_PASSAGES)
         for point in points:
-            point.payload.update(leased or {})
+            if point.payload["status"] == Status.RAW:
+                point.payload.update(leased or {})
         taken = await io.engine.insert(points)
         if taken:
             stored |= await load(io, taken, notes[0].namespace)

@@ -173,7 +173,10 @@ def _formed(
     note: Note, judged: _Judged, present: Mapping[str, Note], now: datetime, tally: Tally
 ) -> Note:
     offered = judged.offered(note, present)
-    links = accepted_links(note, judged.proposed.links, offered, present, now, tally)
+    proposed = accepted_links(note, judged.proposed.links, offered, present, now, tally)
+    # What the turn was woven with outranks what else may be said of the same note.
+    woven = {link.to for link in note.outgoing}
+    links = (*note.outgoing, *(link for link in proposed if link.to not in woven))
     formed = understood(note, judged.proposed.understanding).evolve(
         links=links, status=Status.FORMED, last_error=None
     )

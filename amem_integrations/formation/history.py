@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from amem_integrations.note import Change, Note, Revision, Status
+from amem_integrations.note import CORRECTS, REPEATS, Change, Note, Revision, Status
 
 _TERMS = ("keywords", "tags")
 _UNDERSTOOD = (*_TERMS, "context")
@@ -39,7 +39,8 @@ def without(note: Note, chain: Sequence[Revision], gone: str) -> tuple[Note, lis
 
     Keywords and tags that others added or removed are added or removed again. A context that
     was written while the note carried something of `gone` is not kept. A note that rests on a
-    forming in the light of `gone` becomes raw, and its history ends before that.
+    forming in the light of `gone` becomes raw, and its history ends before that. So does one that
+    was kept plain because it repeats `gone`.
     """
     chain = [_without_links_to(gone, revision) for revision in chain]
     moment = _beginning(note, chain)
@@ -56,10 +57,14 @@ def without(note: Note, chain: Sequence[Revision], gone: str) -> tuple[Note, lis
             moment = _next(before, revision, past, written)
             clean.append(_retold(revision, before, moment))
         past.append(moment)
-    if moment.formed is not None:
-        raw = note.evolve(keywords=(), tags=(), context="", links=(), status=Status.RAW)
-        return replace(raw, attempts=0), [each for each in clean if each.version < moment.formed]
     links = tuple(link for link in note.outgoing if link.to != gone)
+    if moment.formed is not None:
+        woven = tuple(link for link in links if link.kind in (REPEATS, CORRECTS))
+        raw = note.evolve(keywords=(), tags=(), context="", links=woven, status=Status.RAW)
+        return replace(raw, attempts=0), [each for each in clean if each.version < moment.formed]
+    if note.status is Status.PLAIN and len(links) < len(note.outgoing):
+        # What it repeats is gone, so now it is the one to say it.
+        return note.evolve(links=links, status=Status.RAW, attempts=0), clean
     changed = {name: moment.would[name] for name in _UNDERSTOOD if _differs(moment, name)}
     for name in changed.keys() & _TERMS:
         changed[name] = tuple(changed[name])

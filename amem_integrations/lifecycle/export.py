@@ -113,6 +113,8 @@ def note_line(entry: Entry, keys: Mapping[str, str]) -> str:
         "speaker": note.speaker,
         "session": note.session,
         "sequence": note.sequence,
+        "source_id": note.source_id,
+        "position": note.position,
         "occurred_at": _written(note.occurred_at),
         "parts": note.parts,
         "ttl_seconds": None if note.ttl is None else note.ttl.total_seconds(),

@@ -43,7 +43,7 @@ _REQUIRED = (
 )
 _OPTIONAL = (
     *("speaker", "session", "sequence", "occurred_at", "value", "parts", "ttl_seconds"),
-    *("expires_at", "last_error"),
+    *("source_id", "position", "expires_at", "last_error"),
 )
 
 
@@ -100,6 +100,8 @@ def read_entry(data: Any, namespace: Namespace) -> Entry:
         speaker=_optional(_text, "speaker", fields),
         session=_optional(_text, "session", fields),
         sequence=_optional(_sequence, "sequence", fields),
+        source_id=_optional(_text, "source_id", fields),
+        position=_optional(_sequence, "position", fields),
         occurred_at=_optional(_time, "occurred_at", fields),
         metadata_json=metadata_text(_object("metadata", fields["metadata"])),
         value_json=jsonvalue.dumps("value", fields["value"]) if "value" in fields else None,

@@ -19,7 +19,7 @@ from amem_integrations.store.filter_tree import And, Filter, Negation, Or
 from amem_integrations.store.reading import load
 from amem_integrations.store.schema import micros, within
 
-_SHOWN = (Status.RAW, Status.FORMED, Status.PARKED)
+_SHOWN = (Status.RAW, Status.PLAIN, Status.FORMED, Status.PARKED)
 
 
 @dataclass(frozen=True, slots=True)

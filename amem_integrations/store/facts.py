@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, cast
 from amem_integrations.note import Note
 
 MAX_TERMS = 512
-OPTIONAL = ("speaker", "session", "sequence", "occurred_at")
+OPTIONAL = ("speaker", "session", "source_id", "sequence", "occurred_at")
 
 Path: TypeAlias = tuple[str, ...]
 Number: TypeAlias = int | float

@@ -41,6 +41,7 @@ FIELDS: Mapping[str, Kind] = {
     "key": Kind.TEXT,
     "speaker": Kind.TEXT,
     "session": Kind.TEXT,
+    "source_id": Kind.TEXT,
     "status": Kind.STATUS,
     "tags": Kind.TERMS,
     "keywords": Kind.TERMS,

@@ -16,7 +16,8 @@ NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def note(**fields: Any) -> Note:
-    given = {name: fields.pop(name) for name in ("tags", "keywords", "context") if name in fields}
+    later = ("tags", "keywords", "context", "source_id")
+    given = {name: fields.pop(name) for name in later if name in fields}
     status = fields.pop("status", Status.RAW)
     return make_note("The text", namespace="a", now=NOW, **fields).evolve(status=status, **given)
 
@@ -155,6 +156,12 @@ def test_optional_fields_exist_when_they_are_set() -> None:
         assert meets({name: {"$exists": True}}, **{name: value})
         assert meets({name: {"$exists": False}})
     assert meets({"context": {"$exists": True}, "tags": {"$exists": True}})
+
+
+def test_the_notes_of_one_turn_are_found_by_its_key() -> None:
+    assert meets({"source_id": "turn"}, source_id="turn")
+    assert not meets({"source_id": "turn"}, source_id="turn 2")
+    assert meets({"source_id": {"$exists": False}})
 
 
 def test_paths_lead_through_objects_only() -> None:

@@ -78,7 +78,8 @@ def notes(draw: st.DrawFn) -> Note:
         "The text", namespace="replaced", now=draw(moments).replace(tzinfo=UTC), **fields
     )
     status = draw(st.sampled_from([Status.RAW, Status.FORMED]))
-    return made.evolve(tags=draw(terms), keywords=draw(terms), status=status, id=str(uuid.uuid4()))
+    made = made.evolve(source_id=draw(st.none() | storable), status=status)
+    return made.evolve(tags=draw(terms), keywords=draw(terms), id=str(uuid.uuid4()))
 
 
 paths = st.lists(keys, max_size=3).flatmap(
@@ -111,7 +112,7 @@ def field(names: list[str], tests: Any) -> Any:
 
 leaves = st.one_of(
     field(
-        ["speaker", "session", "key", "content", "context"],
+        ["speaker", "session", "source_id", "key", "content", "context"],
         operators_on(texts | storable, ranges=texts),
     ),
     field(

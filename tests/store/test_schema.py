@@ -93,6 +93,8 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "speaker": st.none() | visible,
     "session": st.none() | visible,
     "sequence": st.none() | st.integers(-(2**63), 2**63 - 1),
+    "source_id": st.none() | visible,
+    "position": st.none() | st.integers(0, 2**24),
     "occurred_at": st.none() | times,
     "metadata_json": st.dictionaries(text, json_values, max_size=4).map(
         lambda value: jsonvalue.dumps("metadata", value)
@@ -168,9 +170,9 @@ def test_the_point_has_the_note_s_id_its_vectors_and_its_terms() -> None:
 # -- what is in a payload --------------------------------------------------------------------
 
 TEXTS = {"kind", "ns", "key", "content", "context", "metadata", "status", "speaker", "session"}
-TEXTS |= {"value", "last_error", "revision"}
+TEXTS |= {"value", "last_error", "revision", "source_id"}
 NUMBERS = {"created_at", "updated_at", "attempts", "confidence", "version", "sequence"}
-NUMBERS |= {"occurred_at", "ttl", "expires_at"}
+NUMBERS |= {"occurred_at", "ttl", "expires_at", "position"}
 LISTS_OF_TEXTS = {"prefixes", "keywords", "tags", "link_ids", "facts", "influences"}
 
 
@@ -233,6 +235,7 @@ def test_the_deepest_metadata_leaves_a_payload_shallow(depth: int) -> None:
 
 def test_fields_that_are_not_set_are_not_there() -> None:
     absent = {"speaker", "session", "sequence", "occurred_at", "value", "revision", "influences"}
+    absent |= {"source_id", "position"}
     assert not absent & payload(a_note()).keys()
 
 
@@ -248,7 +251,7 @@ def test_every_indexed_field_is_one_that_points_have() -> None:
     revision = Revision(2, "formed", OWN, NOW, "x")
     note = make_note(
         "x", namespace="n", now=NOW, speaker="a", session="b", sequence=1, occurred_at=NOW
-    ).evolve(revision=revision)
+    ).evolve(revision=revision, source_id="turn")
     known = payload(note).keys() | revision_point(note, revision).payload.keys()
     known |= outbox.lease(NOW).keys()
     assert INDEXES.keys() - known <= {"expires_at", "retry_at"}
