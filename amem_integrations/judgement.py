@@ -6,6 +6,7 @@ about models or stores.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from amem_integrations.note import Note
 
@@ -80,6 +81,37 @@ class Judgement:
     evolutions: tuple[Evolution, ...] = ()
 
 
+TurnKind = Literal["new", "repetition", "correction", "nothing"]
+"""What an idea of a turn is, held against what was known before."""
+
+TURN_KINDS: tuple[TurnKind, ...] = get_args(TurnKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn of a conversation, in sentences, with what it is held against.
+
+    candidates: older notes near to any of its sentences. before: the turn that it follows.
+    """
+
+    note: Note
+    sentences: tuple[str, ...]
+    candidates: tuple[Candidate, ...] = ()
+    before: Note | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IdeaProposal:
+    """One idea of a turn: the sentences from `first` up to the next idea's, counted from 0.
+
+    of: the id of the candidate that it repeats or corrects.
+    """
+
+    first: int
+    kind: TurnKind
+    of: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One chat message: role is "system", "user" or "assistant"."""
@@ -92,7 +124,7 @@ class Message:
 class ChatRequest:
     """A question to a chat model whose answer must fit a JSON schema.
 
-    step: "construct", "link", "evolve", "fuse" or "batch"; for counting and tracing.
+    step: "construct", "link", "evolve", "fuse", "batch" or "weave"; for counting and tracing.
     again: whether it has been put before, and failed or brought nothing that could be read.
     """
 

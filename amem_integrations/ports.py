@@ -21,9 +21,11 @@ from amem_integrations.judgement import (
     ChatReply,
     ChatRequest,
     Evolution,
+    IdeaProposal,
     Judgement,
     LinkProposal,
     Subject,
+    Turn,
     Understanding,
 )
 from amem_integrations.note import as_utc
@@ -234,6 +236,10 @@ class Analyst(Protocol):
         the subjects before it. One answer a subject, in order; an error stands for a subject
         that has to be judged alone.
         """
+        ...
+
+    async def weave(self, io: "IO", turn: Turn) -> list[IdeaProposal] | None:
+        """The ideas of a turn about which statistics are in doubt; None: they know best."""
         ...
 
 

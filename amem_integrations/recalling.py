@@ -11,6 +11,7 @@ from amem_integrations.operations import Forms, NamespaceLike, NoteLike, address
 from amem_integrations.ports import run
 from amem_integrations.recall.pack import pack
 from amem_integrations.store.reading import namespaces
+from amem_integrations.weaving import turn_of
 
 
 class Recalling(Forms):
@@ -75,6 +76,17 @@ class Recalling(Forms):
         """`links`, awaited."""
         found = await self.aget(note, namespace=namespace)
         return found.links if found is not None else ()
+
+    def turn(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> list[Note]:
+        """The notes into which `weave` made the turn that this one is of, in their order.
+
+        A note that holds a whole turn comes alone. Raises NoteNotFoundError.
+        """
+        return run(turn_of(self._sync, note, namespace))
+
+    async def aturn(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> list[Note]:
+        """`turn`, awaited."""
+        return await turn_of(self._async, note, namespace)
 
     def history(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> list[Revision]:
         """Every revision of a note, oldest first. Raises NoteNotFoundError."""

@@ -10,6 +10,7 @@ from amem_integrations.namespace import DEFAULT
 from amem_integrations.note import Note
 from amem_integrations.operations import Formation, Forms, NamespaceLike, NoteLike, Progress
 from amem_integrations.ports import run
+from amem_integrations.weaving import Woven, weave_turn
 
 
 class About(TypedDict, total=False):
@@ -91,6 +92,37 @@ class Remembering(Forms):
     ) -> list[Note]:
         """`add_many`, awaited."""
         return await operations.add(self._rooms, self._async, items, namespace, formation, progress)
+
+    def weave(
+        self,
+        content: str,
+        *,
+        namespace: NamespaceLike = DEFAULT,
+        formation: Formation | None = None,
+        **about: Unpack[About],
+    ) -> Woven:
+        """Remember what is new in a turn of a conversation, idea by idea; instead of `add`.
+
+        What repeats an older note and what says nothing ("ok, thanks") is stored and found,
+        yet not formed; a correction is linked to what it corrects; several ideas become several
+        notes. Statistics decide, and in doubt it is new. With formation="inline" a model is asked
+        where they are in doubt. The same turn again changes nothing; other content under its
+        `key` takes the place of the old. Raises InvalidInputError and StoreError.
+        """
+        item = {"content": content, **about}
+        return run(weave_turn(self._rooms, self._sync, item, namespace, formation))
+
+    async def aweave(
+        self,
+        content: str,
+        *,
+        namespace: NamespaceLike = DEFAULT,
+        formation: Formation | None = None,
+        **about: Unpack[About],
+    ) -> Woven:
+        """`weave`, awaited."""
+        item = {"content": content, **about}
+        return await weave_turn(self._rooms, self._async, item, namespace, formation)
 
     def update(
         self,

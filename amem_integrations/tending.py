@@ -17,10 +17,11 @@ from amem_integrations.lifecycle.export import export
 from amem_integrations.lifecycle.forget import Forgotten, forget_namespace
 from amem_integrations.lifecycle.import_ import Imported, Line, Lines
 from amem_integrations.namespace import Namespace, as_namespace
-from amem_integrations.note import as_utc
-from amem_integrations.operations import Forms, NamespaceLike, Rooms
+from amem_integrations.note import Note, as_utc
+from amem_integrations.operations import Forms, NamespaceLike, NoteLike, Rooms
 from amem_integrations.ports import IO, run
 from amem_integrations.store.usage import read_usage
+from amem_integrations.weaving import form_note
 
 
 class Tending(Forms):
@@ -45,6 +46,17 @@ class Tending(Forms):
     async def aretry(self) -> int:
         """`retry`, awaited."""
         return await operations.retry(self._rooms, self._async)
+
+    def form(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Note:
+        """Form one note now, though it was kept plain by `weave`, or given up.
+
+        A note that is formed stays as it is. Raises NoteNotFoundError.
+        """
+        return run(form_note(self._rooms, self._sync, note, namespace))
+
+    async def aform(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Note:
+        """`form`, awaited."""
+        return await form_note(self._rooms, self._async, note, namespace)
 
     def forget_namespace(self, namespace: NamespaceLike) -> Forgotten:
         """Remove every note of exactly this namespace, and what model calls took for it."""

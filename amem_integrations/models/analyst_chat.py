@@ -15,14 +15,16 @@ from amem_integrations.judgement import (
     ChatReply,
     ChatRequest,
     Evolution,
+    IdeaProposal,
     Judgement,
     LinkProposal,
     Message,
     Subject,
+    Turn,
     Understanding,
 )
 from amem_integrations.models import answers
-from amem_integrations.models.prompts import batch, construct, evolve, fuse, link
+from amem_integrations.models.prompts import batch, construct, evolve, fuse, link, weave
 from amem_integrations.models.prompts.rendering import cut, handles
 from amem_integrations.ports import IO
 
@@ -112,6 +114,17 @@ class ChatAnalyst:
         messages = batch.messages(older, new, instructions=self.instructions)
         request = ChatRequest("batch", messages, batch.schema(offered, len(new)))
         return await self._ask(io, request, read, insist=False)
+
+    async def weave(self, io: IO, turn: Turn) -> list[IdeaProposal]:
+        """Asked once: what cannot be read is not asked for again, statistics stand ready."""
+        offered = handles(turn.candidates)
+        size = len(turn.sentences)
+        messages = weave.messages(turn, instructions=self.instructions)
+        reply = await io.chat(ChatRequest("weave", messages, weave.schema(size, offered)))
+        try:
+            return _read(reply, lambda answer: answers.ideas(answer, offered, size))
+        except answers.UnusableAnswerError as problem:
+            raise _failure("weave", problem, retryable=False) from problem
 
     async def _understand(self, io: IO, step: str, subject: Subject) -> Understanding:
         messages = construct.messages(subject, instructions=self.instructions)

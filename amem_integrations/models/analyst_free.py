@@ -15,6 +15,7 @@ from amem_integrations.judgement import (
     Judgement,
     LinkProposal,
     Subject,
+    Turn,
     Understanding,
 )
 from amem_integrations.models import kinds, terms, words
@@ -70,6 +71,9 @@ class FreeAnalyst:
     async def batch(self, io: IO, subjects: Sequence[Subject]) -> list[Judgement | AnalysisError]:
         """All three of each subject, by its own candidates."""
         return [await self.fuse(io, subject) for subject in subjects]
+
+    async def weave(self, io: IO, turn: Turn) -> None:
+        """Knows no more about a turn than `turns_free` does."""
 
 
 def _corpus(subject: Subject) -> Corpus:

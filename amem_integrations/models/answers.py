@@ -10,7 +10,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from amem_integrations.judgement import Evolution, LinkProposal, Understanding
+from amem_integrations.judgement import (
+    TURN_KINDS,
+    Evolution,
+    IdeaProposal,
+    LinkProposal,
+    Understanding,
+)
 from amem_integrations.models.prompts.link import KINDS
 from amem_integrations.note import MAX_CONTEXT_CHARS, clean_terms, clean_text
 
@@ -77,6 +83,30 @@ def evolutions(answer: Answer, offered: Mapping[str, str]) -> list[Evolution]:
             reason = _text(item, "reason", MAX_REASON_CHARS)
             proposals.append(Evolution(note_id, keywords, tags, context, reason))
     return proposals
+
+
+def ideas(answer: Answer, offered: Mapping[str, str], sentences: int) -> list[IdeaProposal]:
+    """The ideas of a turn of so many sentences, in order; there must be one at least.
+
+    An idea begins with a sentence of the turn, the first with its first, each later than the
+    one before it. One that repeats or corrects a note not offered names it as "?…".
+    """
+    found: list[IdeaProposal] = []
+    for item in _items(answer, "ideas"):
+        place = _handle(item.get("first"))
+        first = int(place) - 1 if place.isascii() and place.isdigit() else -1
+        least = found[-1].first + 1 if found else 0
+        if not least <= first < sentences or (not found and first):
+            raise UnusableAnswerError('"first" must rise from 1 through the sentences\' numbers')
+        kind = _text(item, "kind", 40).lower()
+        if kind not in TURN_KINDS:
+            raise UnusableAnswerError(f"kind must be one of {', '.join(TURN_KINDS)}")
+        related = kind in ("repetition", "correction")
+        of = _note_id(item.get("of"), offered) if related else None
+        found.append(IdeaProposal(first, kind, of))
+    if not found:
+        raise UnusableAnswerError("ideas must hold one idea at least", reason="empty")
+    return found
 
 
 def by_note(answer: Answer, new: Sequence[str]) -> dict[str, Answer]:

@@ -1,0 +1,307 @@
+"""Weaving: what each idea of a turn is, settled before any of it is stored.
+
+Statistics decide; where they are in doubt a chat model may be asked once, and its answer is a
+proposal like any other. Nothing is written here: `weaving` at the front stores what comes out.
+"""
+
+import logging
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from amem_integrations.conditions import Condition, Range, both, match
+from amem_integrations.errors import AnalysisError, StoreError
+from amem_integrations.formation.candidates import older_than, similarity
+from amem_integrations.formation.embedding import vectors_of
+from amem_integrations.formation.metering import MeteredIO
+from amem_integrations.formation.passages import FIRST_PASSAGES, passages, sparse_text
+from amem_integrations.formation.state import Settings
+from amem_integrations.judgement import Candidate, IdeaProposal, Turn
+from amem_integrations.models import ideas, turns_free, words
+from amem_integrations.models.chat_failures import is_interrupt
+from amem_integrations.models.terms import Corpus
+from amem_integrations.models.turns_free import Verdict
+from amem_integrations.note import CORRECTS, REPEATS, Link, Note, Status, note_id
+from amem_integrations.ports import IO, Query, Vector
+from amem_integrations.store.reading import load
+from amem_integrations.store.schema import note_from, within
+from amem_integrations.store.usage import save_usage
+
+_LOG = logging.getLogger(__name__)
+
+_BACKGROUND = 64
+_NEAREST, _BY_WORDS = 6, 4
+_SAVED_AFTER = 32
+_KINDS = {"repetition": REPEATS, "correction": CORRECTS}
+_WEIGHTS = {"repetition": 1.0, "correction": 0.9}
+# A model does not talk away what statistics see: what says more than this is not nothing, and
+# what has less in common with a note does not repeat it.
+MOST_OF_NOTHING, LEAST_SAID, LEAST_NEAR = 2.0, 0.3, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Strand:
+    """One idea of a turn, as a note not yet stored, and what it was found to be."""
+
+    note: Note
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Unwoven:
+    """What weaving makes of a turn. vectors: by the texts that they stand for."""
+
+    strands: tuple[Strand, ...]
+    vectors: Mapping[str, Vector]
+
+
+async def weave(io: IO, settings: Settings, turn: Note, *, ask: bool) -> Unwoven:
+    """The ideas of a turn as notes, with their links, none of them stored.
+
+    turn: a raw note of all of it. ask: whether a model may be asked.
+    """
+    background = await _recent(io, turn)
+    corpus = Corpus(note.content for note in background)
+    names = _names([turn, *background])
+    before = await _turn_before(io, turn)
+    parts = ideas.sentences(turn.content, corpus, names)
+    around = _Around(before, corpus, names)
+    ranges, unclear, vectors = await _ranges(io, parts)
+    strands, known, vectors = await _strands(io, turn, parts, ranges, around, vectors)
+    doubtful = unclear or not all(strand.verdict.sure for strand in strands)
+    if ask and doubtful and settings.analyst.reads_candidates:
+        offered = {each.note.id: each for found in known.values() for each in found}
+        asked = Turn(
+            turn,
+            tuple(part.text for part in parts),
+            tuple(offered.values())[: _NEAREST * 2],
+            before,
+        )
+        proposed = await _asked(io, settings, asked)
+        if proposed:
+            wanted = _as_ranges(proposed, len(parts))
+            if [span for span, _ in wanted] != ranges:
+                spans = [span for span, _ in wanted]
+                strands, known, vectors = await _strands(io, turn, parts, spans, around, vectors)
+            judge = _Judge(offered, corpus, names, settings.ledger.count)
+            strands = [
+                replace(strand, verdict=judge.settle(strand, proposal))
+                for strand, (_, proposal) in zip(strands, wanted, strict=True)
+            ]
+    return Unwoven(tuple(_linked(strand) for strand in strands), vectors)
+
+
+# -- what is around --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    before: Note | None
+    corpus: Corpus
+    names: frozenset[str]
+
+
+async def _recent(io: IO, turn: Note) -> list[Note]:
+    points = await io.engine.scroll(
+        older_than(turn), limit=_BACKGROUND, order_by="created_at", descending=True
+    )
+    return [note_from(point) for point in points]
+
+
+def _names(notes: Sequence[Note]) -> frozenset[str]:
+    return frozenset(key for note in notes if note.speaker for key in words.keys(note.speaker))
+
+
+async def _turn_before(io: IO, turn: Note) -> Note | None:
+    """The turn that this one follows in its session, whatever became of it."""
+    if turn.session is None:
+        return None
+    where: list[Condition] = [match("session", turn.session)]
+    if turn.sequence is not None:
+        where.append(Range("sequence", gte=turn.sequence - 1, lte=turn.sequence - 1))
+    points = await io.engine.scroll(
+        within(turn.namespace, both(*where)), limit=1, order_by="created_at", descending=True
+    )
+    return note_from(points[0]) if points else None
+
+
+async def _candidates(
+    io: IO, note: Note, vector: Vector, before: Note | None
+) -> tuple[Candidate, ...]:
+    """The nearest older notes by meaning and by words, and the turn before, nearest first."""
+    where = older_than(note)
+    queries = [Query(vector, where, _NEAREST)]
+    by_words = io.sparse.query(sparse_text(note))
+    if by_words.indices:
+        queries.append(Query(by_words, where, _BY_WORDS, corpus=within(note.namespace)))
+    found = dict.fromkeys(scored.id for hits in await io.engine.query(queries) for scored in hits)
+    if before is not None and before.status is not Status.PLAIN:
+        found[before.id] = None
+    points = await io.engine.get(list(found), vectors=True)
+    near = sorted(
+        ((similarity(vector, point.dense), note_from(point)) for point in points),
+        key=lambda pair: (-pair[0], pair[1].id),
+    )
+    return tuple(Candidate(each, cosine, rank) for rank, (cosine, each) in enumerate(near))
+
+
+# -- ideas -----------------------------------------------------------------------------------
+
+
+async def _ranges(
+    io: IO, parts: Sequence[ideas.Sentence]
+) -> tuple[list[tuple[int, int]], bool, dict[str, Vector]]:
+    """Which sentences each idea has, whether that is in doubt, and the vectors it took."""
+    borders = ideas.borders(parts)
+    vectors: dict[str, Vector] = {}
+    if any(not border.known for border in borders):
+        vectors = await vectors_of(io, (part.text for part in parts), {})
+
+    def near(one: int, other: int) -> float:
+        return similarity(vectors[parts[one].text], [vectors[parts[other].text]])
+
+    ranges, unclear = ideas.ideas(parts, borders, near)
+    return ranges, unclear, vectors
+
+
+async def _strands(
+    io: IO,
+    turn: Note,
+    parts: Sequence[ideas.Sentence],
+    ranges: Sequence[tuple[int, int]],
+    around: _Around,
+    known: Mapping[str, Vector],
+) -> tuple[list[Strand], dict[str, tuple[Candidate, ...]], dict[str, Vector]]:
+    """A strand for each range, the candidates of each, and the vectors of their texts."""
+    notes = spans(turn, parts, ranges, io.now) if len(ranges) > 1 else [turn]
+    texts = [text for note in notes for text in passages(note)[:FIRST_PASSAGES]]
+    vectors = await vectors_of(io, texts, known)
+    found = await io.gather(
+        *(_candidates(io, note, vectors[passages(note)[0]], around.before) for note in notes)
+    )
+    candidates = {note.id: each for note, each in zip(notes, found, strict=True)}
+    strands = [
+        Strand(
+            note,
+            turns_free.weigh(note, candidates[note.id], around.before, around.corpus, around.names),
+        )
+        for note in notes
+    ]
+    return strands, candidates, vectors
+
+
+def spans(
+    turn: Note,
+    parts: Sequence[ideas.Sentence],
+    ranges: Sequence[tuple[int, int]],
+    now: Callable[[], datetime],
+) -> list[Note]:
+    """A note for each range of sentences: a stretch of the turn, under a key of its own."""
+    notes: list[Note] = []
+    for first, end in ranges:
+        start, stop = parts[first].start, parts[end - 1].end
+        # A name that no caller gives, and the same however often the turn comes.
+        key = "span:" + uuid.uuid5(uuid.UUID(turn.id), f"{start}").hex
+        moment = now()
+        notes.append(
+            replace(
+                turn,
+                id=note_id(turn.namespace, key),
+                key=key,
+                content=turn.content[start:stop],
+                created_at=moment,
+                updated_at=moment,
+                source_id=turn.key,
+                position=start,
+            )
+        )
+    return notes
+
+
+def _linked(strand: Strand) -> Strand:
+    """The strand with the link and the status that its verdict gives its note."""
+    note, verdict = strand.note, strand.verdict
+    status = Status.PLAIN if verdict.kind in ("nothing", "repetition") else Status.RAW
+    links: tuple[Link, ...] = ()
+    if verdict.of is not None and verdict.kind in _KINDS:
+        kind = _KINDS[verdict.kind]
+        weight = _WEIGHTS[verdict.kind]
+        links = (Link(note.id, verdict.of, verdict.reason, note.created_at, kind, weight),)
+    return replace(strand, note=replace(note, status=status, links=links))
+
+
+# -- a model's word --------------------------------------------------------------------------
+
+
+async def _asked(io: IO, settings: Settings, turn: Turn) -> list[IdeaProposal] | None:
+    """What the analyst proposes; None where that cannot be had, which is counted."""
+    account = settings.ledger.account(turn.note.namespace, settings.mode)
+    settings.ledger.count("weave.asked")
+    try:
+        proposed = await settings.analyst.weave(MeteredIO(io, account), turn)
+    except StoreError:
+        raise
+    except Exception as error:
+        if is_interrupt(error):
+            raise
+        reason = error.reason if isinstance(error, AnalysisError) else type(error).__name__
+        settings.ledger.count("weave.fallback")
+        _LOG.warning("A turn was woven by statistics; the model failed (%s).", reason)
+        _LOG.debug("Why.", exc_info=error)
+        proposed = None
+    await save_usage(io, settings.ledger, every=_SAVED_AFTER)
+    return proposed
+
+
+def _as_ranges(
+    proposed: Sequence[IdeaProposal], size: int
+) -> list[tuple[tuple[int, int], IdeaProposal]]:
+    """The sentences of each idea; what is nothing goes with the idea before it, if there is one."""
+    kept = [each for each in proposed if each.kind != "nothing"][: ideas.MAX_IDEAS]
+    kept = kept or list(proposed[:1])
+    starts = [0, *(each.first for each in kept[1:])]
+    ends = [*starts[1:], size]
+    return list(zip(zip(starts, ends, strict=True), kept, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Holds a proposal against what statistics see, and counts what it does not take."""
+
+    offered: Mapping[str, Candidate]
+    corpus: Corpus
+    names: frozenset[str]
+    count: Callable[[str], None]
+
+    def settle(self, strand: Strand, proposal: IdeaProposal) -> Verdict:
+        """The proposed verdict where nothing speaks against it, else that of the statistics."""
+        refusal = self._refusal(strand, proposal)
+        if refusal is not None:
+            self.count(f"weave.dropped.{refusal}")
+            return strand.verdict
+        reason = "so the model judged"
+        return Verdict(proposal.kind, reason, proposal.of)
+
+    def _refusal(self, strand: Strand, proposal: IdeaProposal) -> str | None:
+        keys, mass = ideas.mass_of(strand.note.content, self.corpus, self.names)
+        if proposal.kind == "nothing":
+            return "nothing" if mass > MOST_OF_NOTHING else None
+        if proposal.of is None:
+            return None
+        candidate = self.offered.get(proposal.of)
+        if candidate is None:
+            return "not_offered"
+        shared = turns_free.said_share(keys, candidate.note, self.corpus)
+        apart = shared < LEAST_SAID and candidate.similarity < LEAST_NEAR
+        return "unlike" if apart and proposal.kind == "repetition" else None
+
+
+async def woven_before(io: IO, turn: Note) -> list[Note]:
+    """The notes that a turn of this key was made into, in its order; empty for a new one."""
+    whole = await load(io, [turn.id], turn.namespace)
+    points = await io.engine.scroll(
+        within(turn.namespace, match("source_id", turn.key)), limit=ideas.MAX_SENTENCES
+    )
+    pieces = sorted(map(note_from, points), key=lambda note: note.position or 0)
+    return [*whole.values(), *pieces]

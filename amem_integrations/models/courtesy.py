@@ -1,0 +1,209 @@
+"""Courtesies: greetings, thanks, acknowledgements and fillers, in English, Chinese and some more.
+
+Only what is nothing else counts: one word that is not listed here, and a text says something.
+To refuse is to say something. `turns_free` asks; the lists are data.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from enum import StrEnum
+
+MAX_WORDS = 24
+
+
+class Courtesy(StrEnum):
+    """What a text of courtesies does: it may answer a question, or nothing at all."""
+
+    ANSWER = "answer"
+    FILLER = "filler"
+
+
+def _entries(text: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(tuple(line.split()) for line in text.splitlines() if line.strip())
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_ANSWERS = _words("""
+    ok okay okey okie k kk alright yes yeah yea yep yup ya aye sure right exactly
+    absolutely totally definitely certainly indeed agreed deal done fine fair correct true
+    great perfect
+    ja oui sí sim да 네 예 はい うん
+""")
+_FILLERS = _words("""
+    thanks thank thx ty tysm cheers hi hello hey heya howdy hiya bye goodbye cya welcome sorry
+    congrats congratulations please lol haha hehe oh ah aha aw aww ooh oops ouch wow woah whoa
+    yay hooray yikes gosh hm hmm mhm uh um huh er well nice lovely cool awesome amazing wonderful
+    fantastic excellent brilliant super superb good neat sweet incredible great noted understood
+    anyway anyways roger
+    danke hallo tschüss bitte super merci bonjour salut gracias hola adiós obrigado obrigada olá
+    grazie ciao bedankt hoi спасибо привет пока
+    감사합니다 고마워 고마워요 안녕 안녕하세요 شكرا مرحبا धन्यवाद नमस्ते
+""")
+# They say nothing between the words above; a text of these alone is no courtesy.
+_BETWEEN = _words("""
+    a an the and to for of so very really too much that that's thats this it it's its is was are
+    am be you you're youre your i i'm im me my everyone everybody all both guys folks team again
+    then just such about what how
+""")
+_PHRASES = {
+    Courtesy.ANSWER: _entries("""
+        of course
+        sounds good
+        sounds great
+        sounds like a plan
+        will do
+        got it
+        no problem
+        go ahead
+        i agree
+        you're right
+        me too
+        why not
+        makes sense
+    """),
+    Courtesy.FILLER: _entries("""
+        good morning
+        good afternoon
+        good evening
+        good night
+        good day
+        morning all
+        morning both
+        no worries
+        my pleasure
+        you bet
+        any time
+        i see
+        i know right
+        how are you
+        how are you doing
+        how are things
+        how have you been
+        how's it going
+        how is it going
+        what's up
+        what's new
+        long time no see
+        good to see you
+        great to see you
+        nice to see you
+        good to hear from you
+        great to hear from you
+        nice to meet you
+        see you
+        see you soon
+        see you later
+        see you then
+        see ya
+        talk soon
+        talk to you later
+        talk to you soon
+        catch you later
+        take care
+        have a good day
+        have a great day
+        have a nice day
+        have a good one
+        have a good weekend
+        keep it up
+        keep up the good work
+        good luck
+        well done
+        good job
+        great job
+        nice work
+        you too
+        you're a star
+        you're the best
+        oh my god
+        oh no
+    """),
+}
+_LONGEST = max(len(phrase) for phrases in _PHRASES.values() for phrase in phrases)
+
+_PARTICLES = "[的了吧啊呀哦喔噢呢哈嘛啦喽咯哒嘞呐吗么]*"
+_CHINESE_ANSWERS = "好|行|可以|嗯+|对+|是的?|没问题|沒問題|没错|沒錯|当然|當然|确实|確實|同意"
+_CHINESE_FILLERS = (
+    "谢谢(?:你们|您|你|大家)?|謝謝(?:你|您|大家)?|多谢|多謝|感谢|感謝|非常感谢|太感谢"
+    "|不客气|不客氣|不用谢|没事|沒事|没关系|沒關係|辛苦|收到|明白|了解|瞭解|知道|懂|记住|好说"
+    "|你好|您好|大家好|嗨|早|早安|早上好|上午好|中午好|下午好|晚上好|晚安|再见|再見|拜拜|回见|回头见"
+    "|太好|太棒|真棒|真好|好棒|不错|不錯|厉害|厲害|牛|赞|棒|哇+|哎+|唉+|呃+|哈+|嘿+|呵+|哦+|噢+|啊+"
+    "|加油|恭喜|祝贺|对不起|不好意思|抱歉|打扰|麻烦(?:你|您)?|原来如此|原来是这样|这样|真的|是吗"
+    "|ありがとう(?:ございます)?|こんにちは|おはよう(?:ございます)?|すみません|了解です?"
+)
+_CHINESE_ANSWER = re.compile(f"(?:{_CHINESE_ANSWERS}){_PARTICLES}")
+_CHINESE = re.compile(f"(?:(?:{_CHINESE_FILLERS}|{_CHINESE_ANSWERS}){_PARTICLES})+")
+
+_IDEOGRAPHIC = "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_TOKEN = re.compile(
+    rf"[{_IDEOGRAPHIC}]+|[^\W_{_IDEOGRAPHIC}]+(?:['\u2019][^\W\d_{_IDEOGRAPHIC}]+)*|[^\W\s]"
+)
+_LAUGHTER = re.compile(r"a?(?:ha)+h?|he(?:he)+|lo+l|lmf?ao|rofl|x+d+")
+_STRETCHED = re.compile(r"([^\W\d])\1{2,}")
+_ANSWERING_SIGNS = frozenset("👍👎👌✅✔❌✖🆗🙆🙅💯🙋")
+# Signs that mean something by themselves, unlike smileys and punctuation.
+_MEANINGFUL_SIGN = re.compile(r"[=<>+*/\\^~|$€£¥%@#&{}\[\]`_\u2190-\u22ff]")
+
+
+def courtesy(text: str, names: Collection[str] = ()) -> Courtesy | None:
+    """What kind of courtesy `text` is, if it is nothing but that; None if it says anything else.
+
+    names: folded words of the names of those who talk, which may be called by the first
+    letters of them. A text without any word, such as a smiley, is a courtesy too.
+    """
+    signs = _TOKEN.sub("", text)
+    if _MEANINGFUL_SIGN.search(signs):
+        return None
+    tokens = [token.replace("\u2019", "'").casefold() for token in _TOKEN.findall(text)]
+    if len(tokens) > MAX_WORDS:
+        return None
+    answers = not _ANSWERING_SIGNS.isdisjoint(text)
+    polite = not tokens
+    at = 0
+    while at < len(tokens):
+        phrase = _phrase_at(tokens, at)
+        if phrase is not None:
+            size, kind = phrase
+        else:
+            size, kind = 1, _kind_of(tokens[at], names)
+        if kind is None:
+            return None
+        polite = polite or kind != ""
+        answers = answers or kind is Courtesy.ANSWER
+        at += size
+    if not polite:
+        return None
+    return Courtesy.ANSWER if answers else Courtesy.FILLER
+
+
+def is_courteous(word: str) -> bool:
+    """Whether a folded word is one that courtesies are made of."""
+    return word in _FILLERS or word in _ANSWERS or bool(_CHINESE.fullmatch(word))
+
+
+def _phrase_at(tokens: Sequence[str], at: int) -> tuple[int, Courtesy] | None:
+    for size in range(min(_LONGEST, len(tokens) - at), 1, -1):
+        part = tuple(tokens[at : at + size])
+        for kind, phrases in _PHRASES.items():
+            if part in phrases:
+                return size, kind
+    return None
+
+
+def _kind_of(token: str, names: Collection[str]) -> Courtesy | str | None:
+    """The kind of a word; "" for one that may stand between courtesies, None for any other."""
+    for form in (token, _STRETCHED.sub(r"\1", token), _STRETCHED.sub(r"\1\1", token)):
+        if form in _ANSWERS:
+            return Courtesy.ANSWER
+        if form in _FILLERS or _LAUGHTER.fullmatch(form):
+            return Courtesy.FILLER
+        if form in _BETWEEN:
+            return ""
+    if _CHINESE.fullmatch(token):
+        return Courtesy.ANSWER if _CHINESE_ANSWER.match(token) else Courtesy.FILLER
+    if any(name == token or (len(token) > 2 and name.startswith(token)) for name in names):
+        return ""
+    return None

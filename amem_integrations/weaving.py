@@ -1,0 +1,191 @@
+"""Weaving a turn of a conversation into the memory: what is done instead of adding it.
+
+Stores what `formation.weave` settles, has it formed, and says what it was. `remembering` gives
+it its two forms.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from amem_integrations.formation import outbox
+from amem_integrations.formation.embedding import embedded_points
+from amem_integrations.formation.passages import FIRST_PASSAGES
+from amem_integrations.formation.retract import retract
+from amem_integrations.formation.weave import Strand, weave, woven_before
+from amem_integrations.judgement import TurnKind
+from amem_integrations.lifecycle import revise
+from amem_integrations.lifecycle.forget import forget
+from amem_integrations.namespace import Namespace
+from amem_integrations.note import CORRECTS, REPEATS, Link, Note, Status, make_note
+from amem_integrations.operations import (
+    FORMATIONS,
+    Formation,
+    NamespaceLike,
+    NoteLike,
+    Rooms,
+    address,
+    check_choice,
+    form,
+    form_again,
+    require,
+)
+from amem_integrations.ports import IO
+from amem_integrations.store.reading import existing, load, with_links
+
+_BY_LINK: Mapping[str, TurnKind] = {REPEATS: "repetition", CORRECTS: "correction"}
+
+
+@dataclass(frozen=True, slots=True)
+class Idea:
+    """One idea of a turn, and what it was found to be.
+
+    kind: "new" is formed; "repetition" says what the note `of` says, and "nothing" is worth no
+        forming: both are kept plain; "correction" is formed and leads to the note `of` that
+        it contradicts or replaces, by a link of the kind "corrects".
+    of: the id of that note.
+    """
+
+    kind: TurnKind
+    note: Note
+    of: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Woven:
+    """What a turn was woven into: its ideas, in order; mostly one."""
+
+    ideas: tuple[Idea, ...]
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        return tuple(idea.note for idea in self.ideas)
+
+
+async def weave_turn(
+    rooms: Rooms,
+    io: IO,
+    item: Mapping[str, Any],
+    namespace: NamespaceLike,
+    formation: Formation | None,
+) -> Woven:
+    """Store a turn idea by idea, then form what of it is new, as `formation` says."""
+    formation = formation or rooms.formation
+    check_choice("formation", formation, FORMATIONS)
+    turn = make_note(**item, namespace=namespace, now=io.now())
+    held = await woven_before(io, turn)
+    if held and _is_all_of(held, turn):
+        rooms.settings.ledger.count("weave.again")
+        ideas = [await _as_known(rooms, io, note, turn) for note in held]
+    else:
+        for note in held:
+            forgotten = await forget(io, note.id, note.namespace, rooms.analyst_name)
+            await form_again(rooms, io, forgotten.unformed, note.namespace, formation)
+        ideas = await _stored(rooms, io, turn, formation)
+        await _formed(rooms, io, ideas, formation)
+    return Woven(await _as_they_are(io, ideas, turn.namespace))
+
+
+async def form_note(rooms: Rooms, io: IO, note: NoteLike, namespace: NamespaceLike | None) -> Note:
+    """Form a note now, though it was kept plain, given up, or not due yet."""
+    held = await require(io, *address(note, namespace))
+    if held.status in (Status.RAW, Status.PLAIN, Status.PARKED):
+        fields = {"status": str(Status.RAW), "attempts": 0, "retry_at": None}
+        expect = {"status": str(held.status), "version": held.version}
+        await io.engine.patch(held.id, {**fields, **outbox.lease(io.now())}, expect=expect)
+        held = await require(io, held.id, held.namespace)
+    if held.status is Status.RAW:
+        await form(rooms, io, [held])
+    (note,) = await with_links(io, [await require(io, held.id, held.namespace)])
+    return note
+
+
+async def turn_of(io: IO, note: NoteLike, namespace: NamespaceLike | None) -> list[Note]:
+    """The notes of the turn that a note is of, in its order."""
+    held = await require(io, *address(note, namespace))
+    if held.source_id is None:
+        return await with_links(io, [held])
+    turn = replace(held, key=held.source_id)
+    return await with_links(io, [each for each in await woven_before(io, turn) if each.source_id])
+
+
+async def _stored(rooms: Rooms, io: IO, turn: Note, formation: Formation) -> list[Idea]:
+    """The ideas of a turn that was not woven before, their notes stored in one operation."""
+    # Who does not wait for forming does not wait for a model here either.
+    unwoven = await weave(io, rooms.settings, turn, ask=formation == "inline")
+    notes = [strand.note for strand in unwoven.strands]
+    points = await embedded_points(io, notes, first=FIRST_PASSAGES, known=unwoven.vectors)
+    for point in points:
+        if formation == "inline" and point.payload["status"] == Status.RAW:
+            point.payload.update(outbox.lease(io.now()))
+    await io.engine.insert(points)
+    targets = {link.to for note in notes for link in note.outgoing}
+    for gone in targets - await existing(io, sorted(targets), turn.namespace):
+        # Forgotten since it was found; what repeats it is now the first to say it.
+        await retract(io, gone, turn.namespace, rooms.analyst_name)
+    held = await load(io, (note.id for note in notes), turn.namespace)
+    ideas = [
+        _as_stored(strand, held.get(strand.note.id, strand.note)) for strand in unwoven.strands
+    ]
+    rooms.settings.ledger.count("weave.split", len(ideas) > 1)
+    for idea in ideas:
+        rooms.settings.ledger.count(f"weave.{idea.kind}")
+    return ideas
+
+
+def _as_stored(strand: Strand, note: Note) -> Idea:
+    if note.outgoing or not strand.note.outgoing:
+        return Idea(strand.verdict.kind, note, _target(note), strand.verdict.reason)
+    return Idea("new", note, None, "what it is about is gone")
+
+
+async def _as_known(rooms: Rooms, io: IO, held: Note, turn: Note) -> Idea:
+    """What a note of a turn is that comes again, perhaps with other metadata."""
+    if turn.metadata_json not in ("{}", held.metadata_json):
+        held, _ = await revise.update(
+            io, held, rooms.analyst_name, content=held.content, metadata_json=turn.metadata_json
+        )
+    link = _link(held)
+    if link is not None:
+        return Idea(_BY_LINK[link.kind], held, link.to, link.reason)
+    kind = "nothing" if held.status is Status.PLAIN else "new"
+    return Idea(kind, held, None, "came before")
+
+
+def _link(note: Note) -> Link | None:
+    return next((link for link in note.outgoing if link.kind in _BY_LINK), None)
+
+
+def _target(note: Note) -> str | None:
+    link = _link(note)
+    return None if link is None else link.to
+
+
+def _is_all_of(held: Sequence[Note], turn: Note) -> bool:
+    """Whether the notes hold all that the turn says, one after another."""
+    end = 0
+    for note in held:
+        start = note.position or 0
+        if note.source_id is None:
+            return len(held) == 1 and note.content == turn.content
+        text = turn.content[start : start + len(note.content)]
+        if start < end or text != note.content or turn.content[end:start].strip():
+            return False
+        end = start + len(note.content)
+    return not turn.content[end:].strip()
+
+
+async def _formed(rooms: Rooms, io: IO, ideas: Sequence[Idea], formation: Formation) -> None:
+    raw = [idea.note for idea in ideas if idea.note.status is Status.RAW]
+    if formation == "inline":
+        await form(rooms, io, raw)
+    elif formation == "background" and raw:
+        rooms.wake()
+
+
+async def _as_they_are(io: IO, ideas: Sequence[Idea], namespace: Namespace) -> tuple[Idea, ...]:
+    """The ideas with their notes read again, links of both directions included."""
+    held = await load(io, (idea.note.id for idea in ideas), namespace)
+    fresh = {note.id: note for note in await with_links(io, list(held.values()))}
+    return tuple(replace(idea, note=fresh.get(idea.note.id, idea.note)) for idea in ideas)
