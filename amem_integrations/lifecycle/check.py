@@ -4,10 +4,11 @@ Everything is read page by page, and what looks wrong is looked at once more by 
 have been a change under way. Mending is done in `repair.py`.
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from amem_integrations.conditions import both, ids, match
 from amem_integrations.errors import AMemError
@@ -189,11 +190,28 @@ def _examine(kept: Kept) -> list[Finding]:
     findings += _history(entry, kept.records)
     expected = note_point(note, (), None).payload
     for name, missing in DERIVED.items():
-        if point.payload.get(name, missing) != expected.get(name, missing):
+        if not _alike(point.payload.get(name, missing), expected.get(name, missing)):
             found("derived", name)
     if not _fits(note, len(point.dense)):
         found("vectors", f"{len(point.dense)} for {len(passages(note))} passages")
     return findings
+
+
+def _alike(held: Any, expected: Any) -> bool:
+    """Whether they are equal; an engine does not keep every digit of a number."""
+    match expected:
+        case float():
+            return isinstance(held, int | float) and math.isclose(held, expected, rel_tol=1e-9)
+        case list():
+            pairs = cast("list[Any]", expected)
+            return len(held) == len(pairs) and all(map(_alike, held, pairs))
+        case dict():
+            wanted = cast("dict[str, Any]", expected)
+            return held.keys() == wanted.keys() and all(
+                _alike(held[name], value) for name, value in wanted.items()
+            )
+        case _:
+            return held == expected
 
 
 def _history(entry: Entry, records: Sequence[Point]) -> list[Finding]:
