@@ -153,7 +153,7 @@ class _Import:
             present = await self._present(chunk)
             for entry in chunk:
                 here = held.get(entry.note.id)
-                if here is not None and _is_same(here.note, entry.note):
+                if here is not None and _is_same(here, entry):
                     await self._complete(here, entry, present)
                     self._count_dropped(entry, present)
 
@@ -182,7 +182,7 @@ class _Import:
             here = held.get(id)
             if here is None:
                 self._count(notes=1, waiting=int(entry.note.status is Status.RAW))
-            elif _is_same(here.note, entry.note):
+            elif _is_same(here, entry):
                 self._count(kept=1)
                 await self._complete(here, entry, present)
             elif self._replace_held:
@@ -222,7 +222,7 @@ class _Import:
             if wanted == held or await self._commit(held, wanted):
                 return
             again = await self._held([note.id])
-            if note.id not in again or not _is_same(again[note.id].note, note):
+            if note.id not in again or not _is_same(again[note.id], given):
                 return
             held, present = again[note.id], await self._present([given])
         raise _busy(held)
@@ -289,11 +289,20 @@ def _busy(entry: Entry) -> StoreError:
     return StoreError(f"Note {entry.note.id} kept changing while it was being imported.")
 
 
-def _is_same(held: Note, given: Note) -> bool:
-    """Whether they are the same state of a note, whatever was missing around it."""
-    return (held.version, held.updated_at, held.content, held.parts) == (
-        given.version,
-        given.updated_at,
-        given.content,
-        given.parts,
+def _is_same(held: Entry, given: Entry) -> bool:
+    """Whether a note is as given, but for other notes that were missing when it was imported."""
+    wanted = given.only(held.references)
+    return _unmoved(held.note) == _unmoved(wanted.note) and held.older == wanted.older
+
+
+def _unmoved(note: Note) -> Note:
+    """The note without what changes while its text stays, and the version it was given here."""
+    return replace(
+        note,
+        status=Status.RAW,
+        attempts=0,
+        last_error=None,
+        expires_at=None,
+        confidence=1.0,
+        version=1,
     )

@@ -1,6 +1,7 @@
-"""Memories on each kind of engine, for what must work between any two of them."""
+"""Memories on each kind of engine, for what must work between any two, and lines to spoil."""
 
 import importlib.util
+import json
 import uuid
 from typing import Any
 from unittest.mock import patch
@@ -9,6 +10,7 @@ from amem_integrations import AgenticMemory
 from tests.store.loopback import shared_server
 from tests.support import open_memory
 
+TEXTS = ("The redis cache", "Redis eviction policy", "The violin lesson")
 KINDS = ("embedded", "local", "server")
 
 
@@ -30,3 +32,10 @@ _find_spec = importlib.util.find_spec
 
 def _without_edge(name: str, package: str | None = None) -> Any:
     return None if name == "qdrant_edge" else _find_spec(name, package)
+
+
+def changed(lines: list[str], number: int, **fields: Any) -> list[str]:
+    """The lines with some fields of one note replaced; one that is None is left out."""
+    line = {**json.loads(lines[number]), **fields}
+    kept = {name: value for name, value in line.items() if value is not None}
+    return [*lines[:number], json.dumps(kept), *lines[number + 1 :]]

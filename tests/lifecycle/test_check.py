@@ -7,31 +7,30 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory, Note, Status
-from amem_integrations.conditions import ids
+from amem_integrations.conditions import ids, match
 from amem_integrations.ports import Point, run
 from amem_integrations.store.reading import every_point
 from amem_integrations.store.schema import note_point, revision_point
-from tests.lifecycle.engines import open_on
-from tests.support import chat_model, open_memory
+from tests.lifecycle.engines import TEXTS, open_on
+from tests.support import chat_model
 
-TEXTS = ("The redis cache", "Redis eviction policy", "The violin lesson")
 GHOST = "00000000-0000-5000-8000-00000000dead"
 
 
-@pytest.fixture(scope="module")
-def lines() -> list[str]:
-    with open_memory(model=chat_model()) as memory:
-        memory.add_many(TEXTS, namespace="a")
-        return list(memory.export("a"))
-
-
-@pytest.fixture(params=["embedded", "server"])
-def memory(request: pytest.FixtureRequest, lines: list[str]) -> Iterator[AgenticMemory]:
+@pytest.fixture(scope="module", params=["embedded", "server"])
+def opened(request: pytest.FixtureRequest) -> Iterator[AgenticMemory]:
     with open_on(request.param, model=chat_model()) as memory:
-        for namespace in "ab":
-            memory.import_(lines, namespace=namespace)
-        assert memory.check() == []
         yield memory
+
+
+@pytest.fixture
+def memory(opened: AgenticMemory, lines: list[str]) -> Iterator[AgenticMemory]:
+    """Three formed notes in each of two namespaces."""
+    for namespace in "ab":
+        opened.import_(lines[:4], namespace=namespace)
+    assert opened.check() == []
+    yield opened
+    run(opened._sync.engine.delete(match("kind", "note", "revision")))
 
 
 def middle(memory: AgenticMemory) -> Note:

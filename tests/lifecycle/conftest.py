@@ -1,0 +1,37 @@
+"""An exported namespace, and an empty memory to import it into."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from amem_integrations import AgenticMemory
+from tests.lifecycle.engines import TEXTS
+from tests.support import chat_model, open_memory
+
+
+@pytest.fixture(scope="module")
+def source() -> Iterator[AgenticMemory]:
+    with open_memory(model=chat_model()) as memory:
+        memory.add_many(TEXTS, namespace="a")
+        memory.add("left raw", namespace="a", formation="off")
+        yield memory
+
+
+@pytest.fixture(scope="module")
+def lines(source: AgenticMemory) -> list[str]:
+    return list(source.export("a"))
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[AgenticMemory]:
+    with open_memory() as memory:
+        yield memory
+
+
+@pytest.fixture
+def target(shared: AgenticMemory) -> Iterator[AgenticMemory]:
+    """An empty memory that has no model."""
+    yield shared
+    for namespace in shared.namespaces():
+        shared.forget_namespace(namespace)
+    assert shared.check() == []
