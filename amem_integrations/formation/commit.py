@@ -2,11 +2,12 @@
 
 The new note, and the neighbours it makes evolve, are written in one operation that states
 the version each was read at. Whoever changed one of them meanwhile wins; the proposals are
-then applied anew to what is there now.
+then applied anew to what is there now, and what cannot be applied for long is dropped.
 """
 
 import json
 import logging
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -47,7 +48,8 @@ from amem_integrations.store.reading import load
 from amem_integrations.store.schema import as_read, micros
 
 _LOG = logging.getLogger(__name__)
-_ROUNDS = 8
+_ROUNDS = 12
+_LONGEST_WAIT = 5.0
 # One more attempt at an answer that cannot be used seldom helps; an outage ends.
 MAX_ATTEMPTS = 3
 MAX_ATTEMPTS_IN_OUTAGE = 9
@@ -106,7 +108,7 @@ async def _commit_one(
     judged = _judged(settings, state, note_id)
     stamps: set[datetime] = set()
     evolutions = 0
-    for _ in range(_ROUNDS):
+    for attempt in range(1, _ROUNDS + 1):
         notes = await load(io, [note_id, *judged.read], namespace_of(state))
         note = notes.pop(note_id, None)
         if note is None:
@@ -128,7 +130,11 @@ async def _commit_one(
         stamps.add(now)
         tally = Tally()
         writes = [] if written else [_formed(note, judged, notes, now, tally)]
-        writes += _evolved(note, judged, notes, now, tally)
+        if attempt < _ROUNDS:
+            writes += _evolved(note, judged, notes, now, tally)
+        else:
+            # Rather without them than not at all.
+            tally["dropped.evolution.contention"] = len(judged.proposed.evolutions)
         evolutions = len(writes) - (not written)
         present = _must_exist(note if written else writes[0], judged)
         if not writes or await _write(io, {note.id: note, **notes}, writes, present):
@@ -136,7 +142,16 @@ async def _commit_one(
             links = len((note if written else writes[0]).links)
             return outcome("formed", links=links, evolutions=evolutions)
         settings.ledger.count("commit.redone")
+        await io.sleep(_wait(attempt, (io.now() - now).total_seconds()))
     return failed("contention: its neighbours kept changing")
+
+
+def _wait(attempt: int, took: float) -> float:
+    """Seconds until a commit is redone that took so many and came too late.
+
+    By chance, and longer each time, so that of a crowd around one neighbour some get through.
+    """
+    return min(_LONGEST_WAIT, random.random() * took * 2 ** min(attempt - 1, 5))
 
 
 @dataclass(frozen=True, slots=True)

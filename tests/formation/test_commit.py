@@ -1,5 +1,6 @@
 """Commits under interference: a judgement that takes a while, and a store that moves on."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.errors import AnalysisError
 from amem_integrations.formation import commit
+from amem_integrations.formation.embedding import embedded_points
 from amem_integrations.formation.state import failed, initial_state
 from amem_integrations.ports import run
 from amem_integrations.store.reading import load
@@ -111,6 +113,26 @@ def test_a_note_updated_while_it_is_formed_is_formed_from_the_new_text(
     found = again(memory, raw)
     assert found.content == "A cello lesson"
     assert found.keywords == ("cello", "lesson")
+
+
+def test_a_neighbour_that_never_stays_as_it_was_read_does_not_keep_a_note_from_being_formed(
+    memory: AgenticMemory, judge: Interference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = memory.add("The redis cache")
+    versions = itertools.count(10)
+
+    async def while_another_writes(io: Any, *args: Any, **kwargs: Any) -> Any:
+        points = await embedded_points(io, *args, **kwargs)
+        await io.engine.patch(old.id, {"version": next(versions)})
+        return points
+
+    monkeypatch.setattr(commit, "embedded_points", while_another_writes)
+    note = memory.add("The violin lesson")
+    assert note.status is Status.FORMED
+    assert [link.to for link in note.links] == [old.id]
+    assert again(memory, old).keywords == old.keywords
+    assert memory.health()["dropped.evolution.contention"] == 1
+    assert memory.check() == []
 
 
 def test_ids_that_were_not_offered_are_dropped_and_counted() -> None:
