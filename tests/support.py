@@ -13,6 +13,8 @@ from amem_integrations.testing import HashEmbedder, ScriptedChatModel
 Judge = Callable[[str, list[dict[str, Any]]], Mapping[str, Any]]
 
 EMBEDDER = HashEmbedder()
+MARK = re.compile(r"mark\d+x")
+"""A word that tells one text from all others."""
 
 
 def shown_notes(messages: Sequence[BaseMessage]) -> tuple[str, list[dict[str, Any]]]:
@@ -89,6 +91,31 @@ def replies(judge: Judge = links_everything) -> Callable[[Sequence[BaseMessage]]
         return {"notes": [{"n": n, **judge(*asked)} for n, asked in batch.items()]}
 
     return reply
+
+
+def copies_everything(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+    """The worst of judges: repeats whatever it can read, wherever it can write."""
+    read = sorted(set(MARK.findall(text + json.dumps(candidates))))
+    words = " ".join(read)
+    return judgement(
+        text,
+        keywords=read,
+        tags=[f"t-{word}" for word in read],
+        context=f"On {words}.",
+        links=[
+            {"to": c["n"], "reason": words, "kind": "cause", "strength": 1.0} for c in candidates
+        ],
+        evolutions=[
+            {
+                "note": c["n"],
+                "keywords": read,
+                "tags": [f"e-{word}" for word in read],
+                "context": f"Now {words}.",
+                "reason": words,
+            }
+            for c in candidates
+        ],
+    )
 
 
 def chat_model(judge: Judge = links_everything, **settings: Any) -> ScriptedChatModel:

@@ -1,7 +1,6 @@
 """Whatever is done to a memory, in any order: it stays whole, and what was forgotten is gone."""
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -13,34 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.ports import run
 from amem_integrations.store.reading import every_point
-from tests.support import chat_model, judgement, open_memory
-
-_MARK = re.compile(r"mark\d+x")
-
-
-def copies_everything(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
-    """The worst of judges: repeats whatever it can read, wherever it can write."""
-    read = sorted(set(_MARK.findall(text + json.dumps(candidates))))
-    words = " ".join(read)
-    return judgement(
-        text,
-        keywords=read,
-        tags=[f"t-{word}" for word in read],
-        context=f"On {words}.",
-        links=[
-            {"to": c["n"], "reason": words, "kind": "cause", "strength": 1.0} for c in candidates
-        ],
-        evolutions=[
-            {
-                "note": c["n"],
-                "keywords": read,
-                "tags": [f"e-{word}" for word in read],
-                "context": f"Now {words}.",
-                "reason": words,
-            }
-            for c in candidates
-        ],
-    )
+from tests.support import MARK, chat_model, copies_everything, open_memory
 
 
 class AnyHistory(RuleBasedStateMachine):
@@ -67,14 +39,14 @@ class AnyHistory(RuleBasedStateMachine):
     def add(self, formation: Any) -> None:
         text = self._text()
         note = self.memory.add(text, formation=formation)
-        self.marks[note.id] = _MARK.findall(text)
+        self.marks[note.id] = MARK.findall(text)
 
     @precondition(lambda self: self.marks)
     @rule(place=st.integers(0, 9))
     def update(self, place: int) -> None:
         note, text = self._any(place), self._text()
         self.memory.update(note, text)
-        self.marks[note] += _MARK.findall(text)
+        self.marks[note] += MARK.findall(text)
 
     @precondition(lambda self: self.marks)
     @rule(place=st.integers(0, 9))
