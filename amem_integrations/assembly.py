@@ -113,7 +113,8 @@ class Assembly:
             batch=options.batch,
             link=options.link,
             evolve=options.evolve,
-            ledger=Ledger(now),
+            # With a clock of its own: counting moves no note's time.
+            ledger=Ledger(Clock(options.clock)),
         )
         embedder = resolve_embedder(options.embedder)
         sparse = resolve_sparse(None)
