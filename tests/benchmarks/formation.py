@@ -279,10 +279,12 @@ def crowd_table(notes: int = 64) -> None:
         allowed = -(-notes // slots) * LATENCY
         taken = asyncio.run(crowd(notes, slots))
         print(f"{slots:>24} {allowed:>10.2f} {taken:>8.2f} {taken / allowed:>6.2f}")
+    least = asyncio.run(crowd(notes, notes, 0.0))
+    print(f"What one core has to do for them, with a model that answers at once: {least:.2f} s")
 
 
-async def crowd(notes: int, slots: int) -> float:
-    model = Narrow(replies(understands), latency=LATENCY, slots=slots)
+async def crowd(notes: int, slots: int, latency: float = LATENCY) -> float:
+    model = Narrow(replies(understands), latency=latency, slots=slots)
     async with await AgenticMemory.aopen(embedder=HashEmbedder(), model=model) as memory:
         await memory.aadd("warm up", namespace="warm")
         started = time.perf_counter()

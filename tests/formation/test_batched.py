@@ -68,6 +68,22 @@ def test_one_call_serves_all_notes_of_a_batch() -> None:
         assert all(note.keywords and note.tags and note.context for note in formed)
 
 
+def test_notes_that_are_added_together_are_judged_together() -> None:
+    model = chat_model()
+    with open_memory(mode="batched", model=model, batch=2) as memory:
+        notes = memory.add_many(REDIS)
+        assert [len(shown_batch(call.messages)) for call in model.calls] == [2, 0]
+        assert {note.status for note in notes} == {Status.FORMED}
+
+
+def test_notes_that_wait_in_the_background_are_judged_together() -> None:
+    model = chat_model()
+    with open_memory(mode="batched", model=model) as memory:
+        raw(memory, REDIS)
+        assert memory.resume() == 3
+        assert len(model.calls) == 1
+
+
 async def test_one_call_serves_all_notes_of_a_batch_asynchronously() -> None:
     model = chat_model()
     async with open_memory(mode="batched", model=model) as memory:
