@@ -67,17 +67,16 @@ async def weave(io: IO, settings: Settings, turn: Note, *, ask: bool) -> Unwoven
     before = await _turn_before(io, turn)
     parts = ideas.sentences(turn.content, corpus, names)
     around = _Around(before, corpus, names)
-    ranges, unclear, vectors = await _ranges(io, parts)
-    strands, known, vectors = await _strands(io, turn, parts, ranges, around, vectors)
-    doubtful = unclear or not all(strand.verdict.sure for strand in strands)
-    if ask and doubtful and settings.analyst.reads_candidates:
+    starts = ideas.announced(parts)
+    ranges = list(zip(starts, [*starts[1:], len(parts)], strict=True))
+    strands, known, vectors = await _strands(io, turn, parts, ranges, around, {})
+    if not ask or settings.analyst.needs_statistics:
+        return _unwoven(strands, vectors)
+    doubtful = not all(strand.verdict.sure for strand in strands)
+    if doubtful or await _is_unclear(io, parts, starts, vectors):
         offered = {each.note.id: each for found in known.values() for each in found}
-        asked = Turn(
-            turn,
-            tuple(part.text for part in parts),
-            tuple(offered.values())[: _NEAREST * 2],
-            before,
-        )
+        sentences = tuple(part.text for part in parts)
+        asked = Turn(turn, sentences, tuple(offered.values()), before)
         proposed = await _asked(io, settings, asked)
         if proposed:
             wanted = _as_ranges(proposed, len(parts))
@@ -89,7 +88,7 @@ async def weave(io: IO, settings: Settings, turn: Note, *, ask: bool) -> Unwoven
                 replace(strand, verdict=judge.settle(strand, proposal))
                 for strand, (_, proposal) in zip(strands, wanted, strict=True)
             ]
-    return Unwoven(tuple(_linked(strand) for strand in strands), vectors)
+    return _unwoven(strands, vectors)
 
 
 # -- what is around --------------------------------------------------------------------------
@@ -149,20 +148,18 @@ async def _candidates(
 # -- ideas -----------------------------------------------------------------------------------
 
 
-async def _ranges(
-    io: IO, parts: Sequence[ideas.Sentence]
-) -> tuple[list[tuple[int, int]], bool, dict[str, Vector]]:
-    """Which sentences each idea has, whether that is in doubt, and the vectors it took."""
-    borders = ideas.borders(parts)
-    vectors: dict[str, Vector] = {}
-    if any(not border.known for border in borders):
-        vectors = await vectors_of(io, (part.text for part in parts), {})
-
-    def near(one: int, other: int) -> float:
-        return similarity(vectors[parts[one].text], [vectors[parts[other].text]])
-
-    ranges, unclear = ideas.ideas(parts, borders, near)
-    return ranges, unclear, vectors
+async def _is_unclear(
+    io: IO, parts: Sequence[ideas.Sentence], starts: Sequence[int], known: Mapping[str, Vector]
+) -> bool:
+    """Whether sentences of one idea may be two: no word in common, and far from each other."""
+    pairs = [pair for pair in ideas.strangers(parts) if pair[1] not in starts]
+    if not pairs:
+        return False
+    vectors = await vectors_of(io, (parts[at].text for pair in pairs for at in pair), known)
+    return any(
+        similarity(vectors[parts[one].text], [vectors[parts[other].text]]) < ideas.NEAR
+        for one, other in pairs
+    )
 
 
 async def _strands(
@@ -217,6 +214,10 @@ def spans(
             )
         )
     return notes
+
+
+def _unwoven(strands: Sequence[Strand], vectors: Mapping[str, Vector]) -> Unwoven:
+    return Unwoven(tuple(map(_linked, strands)), vectors)
 
 
 def _linked(strand: Strand) -> Strand:

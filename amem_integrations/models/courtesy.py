@@ -37,7 +37,7 @@ _FILLERS = _words("""
     congrats congratulations please lol haha hehe oh ah aha aw aww ooh oops ouch wow woah whoa
     yay hooray yikes gosh hm hmm mhm uh um huh er well nice lovely cool awesome amazing wonderful
     fantastic excellent brilliant super superb good neat sweet incredible great noted understood
-    anyway anyways roger
+    anyway anyways roger adorable
     danke hallo tschüss bitte super merci bonjour salut gracias hola adiós obrigado obrigada olá
     grazie ciao bedankt hoi спасибо привет пока
     감사합니다 고마워 고마워요 안녕 안녕하세요 شكرا مرحبا धन्यवाद नमस्ते
@@ -63,6 +63,9 @@ _PHRASES = {
         me too
         why not
         makes sense
+        sure thing
+        you got it
+        i will
     """),
     Courtesy.FILLER: _entries("""
         good morning
@@ -118,6 +121,18 @@ _PHRASES = {
         you too
         you're a star
         you're the best
+        you rock
+        you got this
+        you've got this
+        for now
+        enjoy it
+        enjoy yourself
+        have fun
+        hang in there
+        go for it
+        can't wait
+        i'm here for you
+        just wanted to say hi
         oh my god
         oh no
     """),

@@ -1,12 +1,12 @@
 """Where one idea of a turn ends and the next begins: sentences, and groups of them.
 
-Everything is a stretch of the text itself. A border needs a reason: words that announce a new
-matter, or two sentences that both say something and have nothing in common. In doubt there is
-none. `formation.weave` calls this, with vectors of the sentences where words leave it open.
+Everything is a stretch of the text itself. An idea begins where words announce a new matter.
+Two telling sentences that have nothing in common may be two ideas, and mostly are one: that is
+for a model to say. `formation.weave` calls this.
 """
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from amem_integrations.models import words
@@ -17,12 +17,13 @@ from amem_integrations.models.words import NAME, TELLING
 # So many notes come of a turn at most; and so many sentences of it are looked at.
 MAX_IDEAS = 8
 MAX_SENTENCES = 64
-# A turn shorter than this holds one idea; a Chinese sign counts as three characters.
-MIN_SPLIT_CHARS = 60
-# What a sentence must say by itself to be an idea: the weight of two telling words.
-IDEA_MASS = 2.0
-# Sentences this near to each other are of one matter; within the margin that is in doubt.
-NEAR, MARGIN = 0.2, 0.1
+# A turn shorter than this holds one idea, unless it says otherwise; a Chinese sign counts as three.
+MIN_CHARS, MAX_CHARS = 60, 2_000
+# What must be said on both sides: as much as one telling word where a new matter is announced,
+# two where it is not.
+ANNOUNCED_MASS, IDEA_MASS = 1.0, 2.0
+# Sentences at least this near to each other are of one matter.
+NEAR = 0.15
 
 _END = re.compile(
     r"""(?P<stop>[.!?]+["'”’)\]]*(?=\s)|[。！？…]+[”’」』）"]*)\s*|(?P<line>[ \t\r]*\n\s*)"""
@@ -31,10 +32,11 @@ _ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|St|vs|No|Prof|approx|e\.g|i\.e
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _CODE = re.compile(r"(?:[{};]|=>|->)\s*$|^\s*(?:def|class|import|from|return|at|File|Traceback)\b")
 _ANNOUNCED = re.compile(
-    r"(?:by the way|btw|another thing|one more thing|on another note|on a different note|other"
-    r" than that|in other news|unrelated(?: to this)?|separately|changing the subject|p\.?s\.?"
-    r"|also, (?=[a-z]+ )|less good|and another)\b"
-    r"|另外|对了|對了|顺便|順便|还有(?:一|件|个|，|,|：)|再说一|另一件|换个话题|題外話|题外话",
+    r"(?:(?:oh|and|so|also|anyway)\b,? )*"
+    r"(?:by the way|btw|fyi|(?:an)?other thing|one more thing|(?:on|in) (?:an)?other (?:note|news)"
+    r"|on a different note|unrelated(?: to this)?|separately|changing the subject|p\.?s\b"
+    r"|anyways?,|speaking of something else)"
+    r"|另外|对了|對了|顺便|順便|还有(?:一件|件|个|，|,)|另一件|换个话题|題外話|题外话",
     re.IGNORECASE,
 )
 # Words at the beginning that lean on what was said before.
@@ -53,6 +55,8 @@ class Sentence:
     """text[start:end] of a turn, without the blanks around it.
 
     keys: the folded words that tell what it is about. mass: what they weigh together.
+    announces: whether it begins with words for a new matter. leans: with words that refer to
+        what was said before.
     """
 
     start: int
@@ -60,19 +64,8 @@ class Sentence:
     text: str
     keys: frozenset[str]
     mass: float
-    announced: bool
+    announces: bool
     leans: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Border:
-    """Where an idea may end: before the sentence `at`, unless that is near to the one before.
-
-    known: words alone decide it, whatever the vectors say.
-    """
-
-    at: int
-    known: bool
 
 
 def sentences(text: str, corpus: Corpus, names: Collection[str] = ()) -> list[Sentence]:
@@ -86,44 +79,46 @@ def sentences(text: str, corpus: Corpus, names: Collection[str] = ()) -> list[Se
     return [sentence for sentence in found if sentence is not None]
 
 
-def borders(parts: Sequence[Sentence]) -> list[Border]:
-    """Where words let one idea end and another begin."""
-    whole = parts[-1].end - parts[0].start if parts else 0
-    wide = sum(len(part.text) + 2 * sum(map(_is_wide, part.text[:200])) for part in parts)
-    if len(parts) < 2 or max(whole, wide) < MIN_SPLIT_CHARS:
-        return []
-    found: list[Border] = []
-    said: frozenset[str] = frozenset()
-    mass = 0.0
+def announced(parts: Sequence[Sentence]) -> list[int]:
+    """The sentences with which an idea begins: the first, and where a new matter is announced.
+
+    Only where something is said on both sides; at most MAX_IDEAS of them.
+    """
+    starts, mass = [0], 0.0
     for at, part in enumerate(parts):
-        apart = mass >= IDEA_MASS and _rest_mass(parts, at) >= IDEA_MASS
-        strange = part.mass >= IDEA_MASS and not part.leans and said.isdisjoint(part.keys)
-        if apart and (part.announced or strange):
-            found.append(Border(at, known=part.announced))
-            said, mass = frozenset(), 0.0
-        said, mass = said | part.keys, mass + part.mass
+        rest = sum(each.mass for each in parts[at : at + 3])
+        if part.announces and mass >= ANNOUNCED_MASS and rest >= ANNOUNCED_MASS:
+            starts.append(at)
+            mass = 0.0
+        mass += part.mass
+    return starts[:MAX_IDEAS]
+
+
+def strangers(parts: Sequence[Sentence]) -> list[tuple[int, int]]:
+    """Pairs of a sentence and the one after, both telling, with no word in common up to there.
+
+    An idea may end between them, or not: about one time in four it does.
+    """
+    if not has_room(parts):
+        return []
+    found: list[tuple[int, int]] = []
+    said = frozenset[str]()
+    for at, part in enumerate(parts[1:], start=1):
+        before = parts[at - 1]
+        said |= before.keys
+        telling = min(before.mass, part.mass) >= IDEA_MASS
+        if telling and not part.leans and said.isdisjoint(part.keys):
+            found.append((at - 1, at))
     return found
 
 
-def ideas(
-    parts: Sequence[Sentence], found: Sequence[Border], near: Callable[[int, int], float]
-) -> tuple[list[tuple[int, int]], bool]:
-    """The ideas as ranges of sentences, and whether one of the borders was a near thing.
-
-    near: the cosine of two sentences, by their places.
-    """
-    starts, doubtful = [0], False
-    for border in found:
-        nearest = (
-            -1.0
-            if border.known
-            else max(near(border.at, each) for each in range(starts[-1], border.at))
-        )
-        if nearest < NEAR:
-            starts.append(border.at)
-        doubtful = doubtful or abs(nearest - NEAR) < MARGIN
-    starts = starts[:MAX_IDEAS]
-    return list(zip(starts, [*starts[1:], len(parts)], strict=True)), doubtful
+def has_room(parts: Sequence[Sentence]) -> bool:
+    """Whether there is room for several ideas, and not for a whole text of them."""
+    if len(parts) < 2:
+        return False
+    size = parts[-1].end - parts[0].start
+    wide = sum(sign >= "\u3000" for part in parts for sign in part.text[:MIN_CHARS])
+    return size + 2 * wide >= MIN_CHARS and size <= MAX_CHARS
 
 
 def mass_of(text: str, corpus: Corpus, names: Collection[str] = ()) -> tuple[frozenset[str], float]:
@@ -133,14 +128,6 @@ def mass_of(text: str, corpus: Corpus, names: Collection[str] = ()) -> tuple[fro
         if word.weight >= TELLING and word.key not in names and not is_courteous(word.key):
             weights[word.key] = min(word.weight, NAME) * corpus.rarity(word.key)
     return frozenset(weights), sum(weights.values())
-
-
-def _rest_mass(parts: Sequence[Sentence], at: int) -> float:
-    return sum(part.mass for part in parts[at : at + 3])
-
-
-def _is_wide(sign: str) -> bool:
-    return sign >= "\u3000"
 
 
 def _sentence(
@@ -160,7 +147,7 @@ def _sentence(
         text=stripped,
         keys=keys,
         mass=mass,
-        announced=bool(_ANNOUNCED.match(stripped)),
+        announces=bool(_ANNOUNCED.match(stripped)),
         leans=bool(_LEANING.match(stripped)) or bool(_CODE.search(stripped)),
     )
 

@@ -24,8 +24,9 @@ LEAST_REPEATED, LITTLE = 1.5, 0.7
 VERY_NEAR = 0.85
 # A note of this nearness, or one that shares telling words, can be what is corrected.
 CORRECTED_NEAR = 0.35
-# Longer texts than this are no repetition of each other by chance, and none is looked for.
-MAX_COMPARED_CHARS = 2_000
+# Longer texts than these are not looked through for repetitions, and for corrections: they hold
+# words of every kind.
+MAX_COMPARED_CHARS, MAX_CORRECTING_CHARS = 2_000, 600
 
 _AGAIN = re.compile(
     r"\b(?:again|another|still|more|now|new|no longer|any ?more|this time|already|finally"
@@ -56,29 +57,37 @@ _NEGATION = re.compile(
 _RETRACTED = re.compile(
     r"\b(?:actually|forget (?:that|what i said|the old)|i was wrong|my mistake|correction|i meant"
     r"|i looked it up|i (?:misread|mixed up|got that wrong|misspoke)|not anymore|no longer|instead"
-    r"|rather than|scratch that|(?:is|are|was|were|has been|have been|got|been) (?:moved|changed"
+    r"|scratch that|(?:is|are|was|were|has been|have been|got|been) (?:moved|changed"
     r"|postponed|rescheduled|cancell?ed|delayed|pushed(?: back)?)|changed (?:my|his|her|our|their)"
-    r" minds?|turns out|turned out|is (?:gone|out|off)|used to)\b"
+    r" minds?|is (?:gone|out|off))\b"
     r"|更正|纠正|更改为|说错|记错|弄错|搞错|写错|看错|改到|改成|改为|换成|其实|应该是|不是.{1,12}(?:而是|，?是)"
     r"|取消|推迟|延期|提前|不再|作废",
     re.IGNORECASE,
 )
+# These are said of much that corrects nothing.
+_WEAK = re.compile(r"actually|instead|其实", re.IGNORECASE)
 _NOT_THIS = re.compile(
     r"\bnot (?:on |in |at |the |a |an )?(?P<en>[\w:.-]+)"
     r"|(?:不是|而不是|不在)(?P<zh>[^\s，。,是]{1,6})",
     re.IGNORECASE,
 )
-_WEEKDAYS = re.compile(
-    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|(?:周|星期|礼拜)[一二三四五六日天]",
+_MONTH = (
+    "(?:january|february|march|april|may|june|july|august|september|october|november|december"
+    "|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
+)
+_DATES = re.compile(
+    rf"\b\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}\b|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b"
+    r"|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}(?:st|nd|rd|th)\b"
+    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+    r"|(?:周|星期|礼拜|禮拜)[一二三四五六日天]|(?:\d{1,2}月)?\d{1,2}[号號日]",
     re.IGNORECASE,
 )
-_MONTHS = re.compile(
-    r"\b(?:january|february|march|april|june|july|august|september|october|november|december)\b",
-    re.IGNORECASE,
+_COUNTED = re.compile(
+    r"(?P<number>\d+(?:[.,]\d+)*)"
+    r"(?:\s*(?P<sign>[%€$£¥:]|[\u4e00-\u9fff])|[ -](?P<unit>[^\W\d_]+))?"
 )
 _QUESTION = re.compile(r"[?？]")
-_NUMBERS = re.compile(r"\d+(?:[.,:]\d+)*")
-_SLOTS = (_WEEKDAYS, _MONTHS, _NUMBERS)
+_NUMBER = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +124,7 @@ def weigh(
         if repeated is not None:
             return Verdict("repetition", "every word of it is in that note", repeated)
     cue = _RETRACTED.search(text)
-    if cue is not None and not _asks(text):
+    if cue is not None and len(text) <= MAX_CORRECTING_CHARS and not _asks(text):
         return _correction(note, keys, cue.group(), candidates)
     return _doubt(note, keys, mass, candidates, before, corpus)
 
@@ -200,9 +209,14 @@ def _correction(
     """What is taken back: a near note of the same matter with another value in its place."""
     text = note.content
     plain = Corpus(())
-    known = [each for each in candidates if not _asks(each.note.content)]
-    matter = [each.note for each in known if _of_the_matter(keys, each)]
-    ranked = sorted(matter, key=lambda other: -said_share(keys, other, plain))
+    known = [
+        each
+        for each in candidates
+        if len(each.note.content) <= MAX_COMPARED_CHARS and not _asks(each.note.content)
+    ]
+    matter = {each.note.id: each for each in known if _of_the_matter(keys, each)}
+    shares = {id: said_share(keys, each.note, plain) for id, each in matter.items()}
+    ranked = [matter[id].note for id in sorted(matter, key=lambda each: -shares[each])]
     # One who says which word was wrong, in the same talk, need not say more.
     heard = [each.note for each in known if note.session and each.note.session == note.session]
     denied = _denied(text)
@@ -212,13 +226,15 @@ def _correction(
         if named is not None:
             return Verdict("correction", f"says '{named}' is not so", other.id)
     for other in ranked:
-        if said_share(keys, other, plain) < SAME_MATTER:
+        near = shares[other.id] > 0 and matter[other.id].similarity >= CORRECTED_NEAR
+        if shares[other.id] < SAME_MATTER and (not near or _WEAK.search(cue)):
             continue
         if (changed := _changed(text, other.content)) is not None:
             return Verdict(
                 "correction", f"'{cue}', and '{changed[0]}' was '{changed[1]}'", other.id
             )
-    return Verdict("new", f"'{cue}', but of no note that is known", sure=not ranked)
+    in_doubt = any(share >= SAME_MATTER for share in shares.values()) and not _WEAK.search(cue)
+    return Verdict("new", f"'{cue}', but of no note that is known", sure=not in_doubt)
 
 
 def _denied(text: str) -> list[str]:
@@ -238,14 +254,36 @@ def _of_the_matter(keys: frozenset[str], candidate: Candidate) -> bool:
 
 
 def _changed(text: str, old: str) -> tuple[str, str] | None:
-    """A day, month or number of `text`, and what stands for it in `old`, if they differ."""
-    for slot in _SLOTS:
-        new_values = [each.casefold() for each in slot.findall(text)]
-        old_values = [each.casefold() for each in slot.findall(old)]
-        fresh = [each for each in new_values if each not in old_values]
-        if fresh and old_values:
-            return fresh[0], old_values[0]
+    """A day or a quantity of `text`, and what stands for it in `old`, if they differ."""
+    for slot in (_days, _quantities):
+        new, before = slot(text), slot(old)
+        for unit, values in new.items():
+            fresh = [each for each in values if each not in before.get(unit, ())]
+            if fresh and unit in before:
+                alike = (each for each in before[unit] if _shape(each) == _shape(fresh[0]))
+                return fresh[0], next(alike, before[unit][0])
     return None
+
+
+def _shape(value: str) -> tuple[bool, bool]:
+    """What tells a date from a weekday and from a day of the month."""
+    return any(sign.isdigit() for sign in value), " " in value
+
+
+def _days(text: str) -> dict[str, list[str]]:
+    """Weekdays and dates; one kind can stand for the other."""
+    found = [match.group().casefold() for match in _DATES.finditer(text)]
+    return {"day": found} if found else {}
+
+
+def _quantities(text: str) -> dict[str, list[str]]:
+    """Numbers by what they count."""
+    found: dict[str, list[str]] = {}
+    for match in _COUNTED.finditer(_DATES.sub(" ", text)):
+        unit = words.fold(match["unit"]) if match["unit"] else match["sign"]
+        if unit:
+            found.setdefault(unit, []).append(match["number"])
+    return found
 
 
 # -- doubt -----------------------------------------------------------------------------------
@@ -261,13 +299,15 @@ def _doubt(
 ) -> Verdict:
     """New, and whether that is plain to see."""
     text = note.content
-    if mass < LITTLE and not _NUMBERS.search(text) and not _asks(text):
+    if mass < LITTLE and not _NUMBER.search(text) and not _asks(text):
         answers = before is not None and _is_asked(before.content)
         return Verdict("new", "says little", sure=answers or bool(_PERSON.search(text)))
+    if _asks(text) or mass < LEAST_REPEATED or len(text) > MAX_COMPARED_CHARS:
+        return Verdict("new", "says what no older note does")
     for candidate in candidates:
         if candidate.similarity >= VERY_NEAR:
             return Verdict("new", "very near to an older note", candidate.note.id, sure=False)
-        if len(keys) > 1 and said_share(keys, candidate.note, corpus) >= MAYBE_SAID:
+        if not _AGAIN.search(text) and said_share(keys, candidate.note, corpus) >= MAYBE_SAID:
             return Verdict("new", "an older note has most of its words", sure=False)
     return Verdict("new", "says what no older note does")
 
