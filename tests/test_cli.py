@@ -298,7 +298,7 @@ def test_the_version_is_the_package_s() -> None:
 
 def test_help_names_every_command() -> None:
     shown = call("--help").output
-    assert all(name in shown for name in ("demo", "add", "search", "show"))
+    assert all(name in shown for name in ("demo", "show", "check", "export", "forget"))
 
 
 def test_without_its_packages_the_command_says_how_to_install_them() -> None:

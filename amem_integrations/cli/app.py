@@ -1,9 +1,6 @@
 """The commands of `amem`. They translate arguments and print; the memory does the work."""
 
-import json
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,11 +10,22 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from amem_integrations import __version__
-from amem_integrations.cli import render
-from amem_integrations.errors import AMemError, InvalidInputError, NoteNotFoundError
+from amem_integrations.cli import render, tending
+from amem_integrations.cli.options import (
+    ApiKey,
+    Embedder,
+    Labels,
+    Location,
+    Model,
+    conditions,
+    existing,
+    labels_of,
+    named,
+    opened,
+)
+from amem_integrations.errors import AMemError
 from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import DEFAULT, as_namespace
-from amem_integrations.note import Note, Status, note_id
+from amem_integrations.note import Note, Status
 
 
 class Commands(TyperGroup):
@@ -42,48 +50,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Location = Annotated[
-    str,
-    typer.Option(
-        "--location",
-        "-l",
-        envvar="AMEM_LOCATION",
-        metavar="DIR|URL",
-        help="The directory of the memory, or a Qdrant server.",
-    ),
-]
-Labels = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--namespace",
-        "-n",
-        metavar="LABEL",
-        help='Whose memory; repeat it for several labels. Otherwise "default".',
-    ),
-]
-Embedder = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help='A fastembed model, or "multilingual". Otherwise all-MiniLM-L6-v2.',
-    ),
-]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PROVIDER:MODEL",
-        help="The LLM that forms notes, such as openai:gpt-4o-mini. Otherwise statistics.",
-    ),
-]
-ApiKey = Annotated[
-    str | None,
-    typer.Option(
-        envvar="AMEM_API_KEY",
-        metavar="KEY",
-        help="The server's key; better given in the environment.",
-        show_default=False,
-    ),
-]
+app.add_typer(tending.commands)
 
 
 def _version(asked: bool) -> None:
@@ -134,9 +101,9 @@ def add(
 ) -> None:
     """Remember a text: it becomes a note, is linked, and may change what it is linked to."""
     content = sys.stdin.read() if text == "-" else text
-    with _opened(location, model=model, embedder=embedder, api_key=api_key) as memory:
+    with opened(location, model=model, embedder=embedder, api_key=api_key) as memory:
         note = memory.add(
-            content, namespace=_labels(namespace), speaker=speaker, session=session, key=key
+            content, namespace=labels_of(namespace), speaker=speaker, session=session, key=key
         )
         _show(memory, note)
     if note.status is Status.RAW:
@@ -160,10 +127,10 @@ def search(
     api_key: ApiKey = None,
 ) -> None:
     """Find notes by meaning, by words and by links, and say why each was found."""
-    labels = _labels(namespace)
+    labels = labels_of(namespace)
     console = render.terminal()
-    with _existing(location, embedder=embedder, api_key=api_key) as memory:
-        found = memory.search(query, namespace=labels, k=k, hops=hops, filter=_conditions(filter))
+    with existing(location, embedder=embedder, api_key=api_key) as memory:
+        found = memory.search(query, namespace=labels, k=k, hops=hops, filter=conditions(filter))
         sources = {hit.via.other(hit.note.id) for hit in found if hit.via is not None}
         names = {hit.note.id: render.handle(hit.note) for hit in found}
         for id in sources - names.keys():
@@ -186,18 +153,10 @@ def show(
     api_key: ApiKey = None,
 ) -> None:
     """Show notes: what was understood, their links both ways, and how they came to be."""
-    labels = _labels(namespace)
-    with _existing(location, embedder=embedder, api_key=api_key) as memory:
+    labels = labels_of(namespace)
+    with existing(location, embedder=embedder, api_key=api_key) as memory:
         for name in notes:
-            note = memory.get(name, namespace=labels) or memory.get(
-                note_id(labels, name), namespace=labels
-            )
-            if note is None:
-                raise NoteNotFoundError(
-                    f"There is no note {name!r} in namespace {'/'.join(labels)}; `amem search` "
-                    "shows ids and keys, and --namespace chooses another."
-                )
-            _show(memory, note, history=True)
+            _show(memory, named(memory, name, labels), history=True)
 
 
 @app.command()
@@ -224,8 +183,8 @@ def usage(
     from amem_integrations.cli import usage as shown
 
     start = None if since is None else shown.since(since, datetime.now(UTC))
-    with _existing(location, embedder=embedder, api_key=api_key) as memory:
-        report = memory.usage(_labels(namespace) if namespace else None, start)
+    with existing(location, embedder=embedder, api_key=api_key) as memory:
+        report = memory.usage(labels_of(namespace) if namespace else None, start)
     if as_json:
         typer.echo(shown.as_json(report))
     else:
@@ -249,40 +208,3 @@ def _show(memory: AgenticMemory, note: Note, *, history: bool = False) -> None:
         console.print(Text("history", "bold"))
         console.print(render.history(revisions, names))
     console.print()
-
-
-@contextmanager
-def _opened(
-    location: str, *, model: str | None = None, embedder: str | None, api_key: str | None
-) -> Generator[AgenticMemory]:
-    with AgenticMemory(location, model=model, embedder=embedder, api_key=api_key) as memory:
-        yield memory
-
-
-@contextmanager
-def _existing(
-    location: str, *, embedder: str | None, api_key: str | None
-) -> Generator[AgenticMemory]:
-    """A memory to read from: a mistyped path must not make a new one."""
-    if "://" not in location and not Path(location).exists():
-        raise InvalidInputError(
-            f"There is no memory at {location}; `amem add` makes one. Is --location right?"
-        )
-    with _opened(location, embedder=embedder, api_key=api_key) as memory:
-        yield memory
-
-
-def _labels(namespace: list[str] | None) -> tuple[str, ...]:
-    return as_namespace(namespace) if namespace else DEFAULT
-
-
-def _conditions(text: str | None) -> dict[str, Any] | None:
-    if text is None:
-        return None
-    try:
-        conditions = json.loads(text)
-    except ValueError as error:
-        raise InvalidInputError(f"--filter is not JSON: {error}.") from error
-    if not isinstance(conditions, dict):
-        raise InvalidInputError('--filter is a JSON object, such as {"speaker": "Marta"}.')
-    return conditions  # pyright: ignore[reportUnknownVariableType]

@@ -101,7 +101,7 @@ def read_entry(data: Any, namespace: Namespace) -> Entry:
         session=_optional(_text, "session", fields),
         sequence=_optional(_sequence, "sequence", fields),
         source_id=_optional(_text, "source_id", fields),
-        position=_optional(_sequence, "position", fields),
+        position=_optional(_count, "position", fields),
         occurred_at=_optional(_time, "occurred_at", fields),
         metadata_json=metadata_text(_object("metadata", fields["metadata"])),
         value_json=jsonvalue.dumps("value", fields["value"]) if "value" in fields else None,
@@ -109,7 +109,7 @@ def read_entry(data: Any, namespace: Namespace) -> Entry:
         ttl=_optional(_span, "ttl_seconds", fields),
         expires_at=_optional(_time, "expires_at", fields),
         status=_status("status", fields["status"]),
-        attempts=_integer("attempts", fields["attempts"], 0),
+        attempts=_count("attempts", fields["attempts"]),
         last_error=_optional(_text, "last_error", fields),
         revision=revisions[-1] if revisions else None,
         confidence=_number("confidence", fields["confidence"], 0.0, 1.0),
@@ -267,6 +267,10 @@ def _integer(where: str, value: Any, low: int, high: int = _LARGEST) -> int:
 
 def _sequence(where: str, value: Any) -> int:
     return _integer(where, value, -(2**63), 2**63)
+
+
+def _count(where: str, value: Any) -> int:
+    return _integer(where, value, 0)
 
 
 def _number(where: str, value: Any, low: float, high: float) -> float:

@@ -34,7 +34,7 @@ def test_notes_come_oldest_first(lines: list[str]) -> None:
 def test_everything_that_a_note_holds_is_in_its_line(lines: list[str]) -> None:
     known = set().union(*(json.loads(line) for line in lines))
     optional = {"speaker", "session", "sequence", "occurred_at", "parts", "expires_at"}
-    optional |= {"last_error", "value"}
+    optional |= {"last_error", "value", "source_id", "position"}
     named_otherwise = {
         "metadata_json": "metadata",
         "value_json": "value",
