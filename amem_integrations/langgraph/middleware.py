@@ -25,6 +25,7 @@ from amem_integrations.operations import Formation, Rooms, add, check_choice
 from amem_integrations.ports import IO
 from amem_integrations.recall.pack import pack
 from amem_integrations.recall.search import search
+from amem_integrations.weaving import weave_turn
 
 try:
     from langchain.agents.middleware import (
@@ -60,6 +61,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         What the messages show anyway is not recalled.
     write: remember what the user said and the answer: "background" stores them before the reply
         is returned and forms them afterwards; "after_agent" forms them before; "off" does not.
+    weave: remember only what is new in what was said, idea by idea, as `AgenticMemory.weave` does.
     tools: give the agent search_memory and manage_memory.
     review: with write="after_agent", stop at an `interrupt` before a turn's notes are committed,
         as `create_memory_graph` does; the agent needs a checkpointer.
@@ -77,6 +79,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         write: Write = "background",
         tools: bool = True,
         review: bool = False,
+        weave: bool = False,
     ) -> None:
         super().__init__()
         check_choice("write", write, WRITES)
@@ -84,6 +87,8 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             raise InvalidInputError(
                 f'review=True needs write="after_agent", where the agent waits; got {write!r}.'
             )
+        if review and weave:
+            raise InvalidInputError("review=True shows whole turns; weave=True takes them apart.")
         self.tools = create_memory_tools(memory, namespace=namespace, hops=hops) if tools else []
         self._memory = memory
         self._resolve = namespace_resolver(namespace)
@@ -91,6 +96,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._hops = hops
         self._token_budget = token_budget
         self._write = write
+        self._weave = weave
         self._reviewing: Any = (
             create_memory_graph(memory, namespace=namespace, review=True) if review else None
         )
@@ -167,7 +173,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 namespace=labels,
                 k=self._k,
                 hops=self._hops,
-                filter={"key": {"$nin": shown}} if shown else None,
+                filter=_unseen(shown),
             )
             return pack(hits, self._token_budget)
         except Exception as error:
@@ -188,7 +194,10 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         async def remembered(rooms: Rooms, io: IO) -> None:
             rooms.settings.ledger.count("langgraph.remember.unusable", unusable)
             try:
-                await add(rooms, io, said, labels, formation)
+                if not self._weave:
+                    await add(rooms, io, said, labels, formation)
+                for item in said if self._weave else ():
+                    await weave_turn(rooms, io, item, labels, formation)
             except GraphBubbleUp:
                 raise
             except Exception as error:
@@ -203,6 +212,13 @@ def _turn(messages: Sequence[AnyMessage], labels: Namespace, thread: str | None)
     if asked is None or not asked.text.strip():
         return None
     return labels, thread, asked.id or "", str(asked.text)
+
+
+def _unseen(shown: list[str]) -> dict[str, Any] | None:
+    """The filter for what the messages, by their keys, do not show anyway."""
+    if not shown:
+        return None
+    return {"key": {"$nin": shown}, "$not": {"source_id": {"$in": shown}}}
 
 
 def _told(request: ModelRequest[Any], recalled: str) -> ModelRequest[Any]:

@@ -139,18 +139,19 @@ _PHRASES = {
 }
 _LONGEST = max(len(phrase) for phrases in _PHRASES.values() for phrase in phrases)
 
-_PARTICLES = "[的了吧啊呀哦喔噢呢哈嘛啦喽咯哒嘞呐吗么]*"
-_CHINESE_ANSWERS = "好|行|可以|嗯+|对+|是的?|没问题|沒問題|没错|沒錯|当然|當然|确实|確實|同意"
-_CHINESE_FILLERS = (
-    "谢谢(?:你们|您|你|大家)?|謝謝(?:你|您|大家)?|多谢|多謝|感谢|感謝|非常感谢|太感谢"
-    "|不客气|不客氣|不用谢|没事|沒事|没关系|沒關係|辛苦|收到|明白|了解|瞭解|知道|懂|记住|好说"
-    "|你好|您好|大家好|嗨|早|早安|早上好|上午好|中午好|下午好|晚上好|晚安|再见|再見|拜拜|回见|回头见"
-    "|太好|太棒|真棒|真好|好棒|不错|不錯|厉害|厲害|牛|赞|棒|哇+|哎+|唉+|呃+|哈+|嘿+|呵+|哦+|噢+|啊+"
-    "|加油|恭喜|祝贺|对不起|不好意思|抱歉|打扰|麻烦(?:你|您)?|原来如此|原来是这样|这样|真的|是吗"
-    "|ありがとう(?:ございます)?|こんにちは|おはよう(?:ございます)?|すみません|了解です?"
-)
-_CHINESE_ANSWER = re.compile(f"(?:{_CHINESE_ANSWERS}){_PARTICLES}")
-_CHINESE = re.compile(f"(?:(?:{_CHINESE_FILLERS}|{_CHINESE_ANSWERS}){_PARTICLES})+")
+_PARTICLES = frozenset("的了吧啊呀哦喔噢呢哈嘛啦喽咯哒嘞呐吗么")
+_CHINESE_ANSWERS = _words("""
+    好 行 可以 嗯 对 是 没问题 沒問題 没错 沒錯 当然 當然 确实 確實 同意
+""")
+_CHINESE_FILLERS = _words("""
+    谢谢 謝謝 谢谢你 谢谢您 谢谢你们 谢谢大家 謝謝你 謝謝您 多谢 多謝 感谢 感謝 非常感谢 太感谢
+    不客气 不客氣 不用谢 没事 沒事 没关系 沒關係 辛苦 收到 明白 了解 瞭解 知道 懂 记住 好说
+    你好 您好 大家好 嗨 早 早安 早上好 上午好 中午好 下午好 晚上好 晚安 再见 再見 拜拜 回见 回头见
+    太好 太棒 真棒 真好 好棒 不错 不錯 厉害 厲害 牛 赞 棒 哇 哎 唉 呃 哈 嘿 呵 哦 噢 啊
+    加油 恭喜 祝贺 对不起 不好意思 抱歉 打扰 麻烦你 麻烦您 原来如此 原来是这样 这样 真的 是吗
+    ありがとう ありがとうございます こんにちは おはよう おはようございます すみません 了解です
+""")
+_LONGEST_CHINESE = max(map(len, _CHINESE_FILLERS))
 
 _IDEOGRAPHIC = "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _TOKEN = re.compile(
@@ -196,7 +197,7 @@ def courtesy(text: str, names: Collection[str] = ()) -> Courtesy | None:
 
 def is_courteous(word: str) -> bool:
     """Whether a folded word is one that courtesies are made of."""
-    return word in _FILLERS or word in _ANSWERS or bool(_CHINESE.fullmatch(word))
+    return word in _FILLERS or word in _ANSWERS or _chinese(word) is not None
 
 
 def _phrase_at(tokens: Sequence[str], at: int) -> tuple[int, Courtesy] | None:
@@ -217,8 +218,25 @@ def _kind_of(token: str, names: Collection[str]) -> Courtesy | str | None:
             return Courtesy.FILLER
         if form in _BETWEEN:
             return ""
-    if _CHINESE.fullmatch(token):
-        return Courtesy.ANSWER if _CHINESE_ANSWER.match(token) else Courtesy.FILLER
+    if (chinese := _chinese(token)) is not None:
+        return chinese
     if any(name == token or (len(token) > 2 and name.startswith(token)) for name in names):
         return ""
     return None
+
+
+def _chinese(run: str) -> Courtesy | None:
+    """The kind of a run of Chinese or Japanese signs, if courtesies are all that is in it."""
+    kind: Courtesy | None = None
+    at = 0
+    while at < len(run):
+        sizes = range(min(_LONGEST_CHINESE, len(run) - at), 0, -1)
+        pieces = (run[at : at + size] for size in sizes)
+        piece = next((p for p in pieces if p in _CHINESE_FILLERS or p in _CHINESE_ANSWERS), None)
+        if piece is None and (kind is None or run[at] not in _PARTICLES):
+            return None
+        if piece in _CHINESE_ANSWERS:
+            kind = Courtesy.ANSWER
+        at += len(piece or run[at])
+        kind = kind or Courtesy.FILLER
+    return kind

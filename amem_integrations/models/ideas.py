@@ -26,7 +26,7 @@ ANNOUNCED_MASS, IDEA_MASS = 1.0, 2.0
 NEAR = 0.15
 
 _END = re.compile(
-    r"""(?P<stop>[.!?]+["'”’)\]]*(?=\s)|[。！？…]+[”’」』）"]*)\s*|(?P<line>[ \t\r]*\n\s*)"""
+    r"""(?P<stop>[.!?]{1,8}["'”’)\]]{0,4}(?=\s)|[。！？…]+[”’」』）"]*)\s*|(?P<line>\n\s*)"""
 )
 _ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|St|vs|No|Prof|approx|e\.g|i\.e|etc)|\b[A-Z])\.$")
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
