@@ -70,7 +70,7 @@ async def import_(
     if isinstance(lines, str | bytes):
         raise InvalidInputError(
             "Expected the lines of an export, such as an open file; got them as one text. "
-            "Use text.splitlines()."
+            'Use text.split("\\n").'
         )
     work: _Import | None = None
     broken: InvalidLineError | None = None

@@ -120,5 +120,5 @@ def test_no_lines_at_all_are_no_export(target: AgenticMemory) -> None:
 
 
 def test_a_text_in_place_of_its_lines_is_refused(lines: list[str], target: AgenticMemory) -> None:
-    with pytest.raises(InvalidInputError, match="splitlines"):
+    with pytest.raises(InvalidInputError, match="lines of an export"):
         target.import_("\n".join(lines))
