@@ -121,13 +121,14 @@ async def add(
                     done.append(note)
                     if progress is not None:
                         progress(len(done), len(notes))
+        # Before the worker begins: the answer does not wait for what it is about to do.
+        return await _as_they_are(io, done)
     finally:
         # Also for what was stored before `progress` failed or the call was cancelled.
         if formation == "background":
             rooms.wake()
         elif len(done) < len(notes):
             await _release(io, stored)
-    return await _as_they_are(io, done)
 
 
 def _groups(items: Sequence[T], size: int) -> list[Sequence[T]]:

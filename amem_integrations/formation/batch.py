@@ -10,7 +10,12 @@ from typing import Any, TypeAlias
 
 from amem_integrations.errors import AnalysisError
 from amem_integrations.formation.fuse import proposed
-from amem_integrations.formation.judging import judge_alone, settled, subject_of
+from amem_integrations.formation.judging import (
+    is_about_the_question,
+    judge_alone,
+    settled,
+    subject_of,
+)
 from amem_integrations.formation.metering import MeteredIO
 from amem_integrations.formation.state import (
     CandidateRef,
@@ -39,18 +44,22 @@ Answers: TypeAlias = dict[str, Judgement | AnalysisError]
 async def batch(io: IO, settings: Settings, state: FormationState) -> dict[str, Any]:
     """Everything proposed for every open note, in as few questions as `settings.batch` allows.
 
-    A note that failed before is judged alone, so that one which spoils a batch does so once.
+    A note that may have spoilt a question before is judged alone, so that it does so once.
     """
     notes = await load(io, open_ids(state), namespace_of(state))
-    fresh = [note for note in notes.values() if not note.attempts]
-    groups = list(_groups(fresh, settings.batch))
-    tried = [[note] for note in notes.values() if note.attempts]
+    groups = list(_groups([n for n in notes.values() if not _spoilt(n)], settings.batch))
+    tried = [[note] for note in notes.values() if _spoilt(note)]
     settings.ledger.count("batch.tried_before", len(tried))
     found = await io.gather(*(_judge(io, settings, state, group) for group in [*groups, *tried]))
     answers = {id: answer for each, _ in found for id, answer in each.items()}
     batched = {id: refs for _, read in found for id, refs in read.items()}
     judged, outcomes = await settled(io, settings, state, answers)
     return {**proposed(settings, judged), "batched": batched, "outcomes": outcomes}
+
+
+def _spoilt(note: Note) -> bool:
+    """Whether a question about it failed for what was asked, and not because of an outage."""
+    return note.attempts > 0 and is_about_the_question(note.last_error or "")
 
 
 def _groups(notes: Sequence[Note], most: int) -> Iterator[list[Note]]:
@@ -75,8 +84,9 @@ async def _judge(
     fuse = settings.analyst.fuse
     if len(group) == 1:
         return await judge_alone(io, settings, state, group, fuse, "fused"), {}
-    subjects, read = await _subjects(io, settings, state, group)
+    # Opened first: what is forgotten from here on is not counted.
     account = settings.ledger.account(namespace_of(state), settings.mode)
+    subjects, read = await _subjects(io, settings, state, group)
     try:
         found = await settings.analyst.batch(MeteredIO(io, account), subjects)
     except AnalysisError as error:

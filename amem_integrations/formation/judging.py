@@ -104,6 +104,11 @@ async def subject_of(
     return Subject(note, candidates_from(refs, among), tuple(background))
 
 
+def is_about_the_question(reason: str) -> bool:
+    """Whether a kept reason, as `failure` gives it, lies in what was asked or answered."""
+    return reason.split(":")[0] in (*_FOR_GOOD, *_THIS_TIME)
+
+
 def failure(error: Exception) -> Outcome:
     """How a formation that hit `error` ended; its note stays raw and keeps the reason."""
     judged = isinstance(error, AnalysisError)

@@ -92,15 +92,16 @@ def test_in_an_outage_no_note_is_asked_for_alone() -> None:
         assert set(steps(memory)) == {"batch"}
 
 
-def test_a_note_that_failed_before_is_judged_alone_the_next_time() -> None:
-    failing = [True]
-
-    class ModelAuthenticationError(Exception):
-        pass
+@pytest.mark.parametrize(("error", "alone"), [(ZeroDivisionError(), 1), (ConnectionError(), 0)])
+def test_a_note_that_spoilt_a_question_is_judged_alone_the_next_time(
+    error: Exception, alone: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("amem_integrations.models.analyst_chat._FIRST_WAIT", 0.0)
+    failing = [error]
 
     def answer(messages: Sequence[BaseMessage]) -> Any:
         if failing:
-            return ModelAuthenticationError()
+            return failing[0]
         batch = shown_batch(messages)
         if batch:
             return {"notes": [{"n": n, **judgement(text)} for n, (text, _) in batch.items()]}
@@ -112,9 +113,9 @@ def test_a_note_that_failed_before_is_judged_alone_the_next_time() -> None:
         form(memory, [spoilt])
         failing.clear()
         memory.graph().invoke(initial_state([again(memory, spoilt), *raw(memory, REDIS)]))
-        assert len(shown_batch(model.calls[-2].messages)) == 3
-        assert shown_notes(model.calls[-1].messages)[0] == "A note that spoils everything"
-        assert events(memory)["batch.tried_before"] == 1
+        asked = [len(shown_batch(call.messages)) for call in model.calls]
+        assert asked[-1 - alone :] == ([3, 0] if alone else [4])
+        assert events(memory).get("batch.tried_before", 0) == alone
 
 
 def test_a_note_forgotten_while_its_batch_is_judged_leaves_the_others_to_be_judged_again() -> None:
