@@ -68,6 +68,8 @@ _PHRASES = {
         i will
     """),
     Courtesy.FILLER: _entries("""
+        thanks a lot
+        thanks a bunch
         good morning
         good afternoon
         good evening
@@ -161,7 +163,7 @@ _LAUGHTER = re.compile(r"a?(?:ha)+h?|he(?:he)+|lo+l|lmf?ao|rofl|x+d+")
 _STRETCHED = re.compile(r"([^\W\d])\1{2,}")
 _ANSWERING_SIGNS = frozenset("👍👎👌✅✔❌✖🆗🙆🙅💯🙋")
 # Signs that mean something by themselves, unlike smileys and punctuation.
-_MEANINGFUL_SIGN = re.compile(r"[=<>+*/\\^~|$€£¥%@#&{}\[\]`_\u2190-\u22ff]")
+_MEANINGFUL_SIGN = re.compile(r"[=<>+/\\|$€£¥%{}\[\]`_\u2190-\u22ff]")
 
 
 def courtesy(text: str, names: Collection[str] = ()) -> Courtesy | None:

@@ -6,8 +6,10 @@ for a model to say. `formation.weave` calls this.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from amem_integrations.models import words
 from amem_integrations.models.courtesy import courtesy, is_courteous
@@ -162,7 +164,9 @@ def _cuts(text: str) -> list[int]:
         at = match.end()
         if at >= len(head) or len(cuts) + 1 == MAX_SENTENCES:
             continue
-        if any(start <= match.start() < end or at == start for start, end in fences):
+        # The last fence that begins by here, if the text is within it or comes to it.
+        fence = bisect_right(fences, at, key=itemgetter(0)) - 1
+        if fence >= 0 and (match.start() < fences[fence][1] or at == fences[fence][0]):
             continue
         following = head[at]
         if match["stop"] and head[match.start()] in ".!?":

@@ -30,7 +30,7 @@ MAX_COMPARED_CHARS, MAX_CORRECTING_CHARS = 2_000, 600
 
 _AGAIN = re.compile(
     r"\b(?:again|another|still|more|now|new|no longer|any ?more|this time|already|finally"
-    r"|also|else|next|yet|just|once)\b|又|再|还|也|已经|刚|终于|新|另",
+    r"|also|else|next|yet|just|once)\b|又|再(?!说|见)|还(?!有|是|行)|也|已经|刚|终于|新的|另一",
     re.IGNORECASE,
 )
 _DAY = re.compile(
@@ -67,7 +67,7 @@ _RETRACTED = re.compile(
 # These are said of much that corrects nothing.
 _WEAK = re.compile(r"actually|instead|其实", re.IGNORECASE)
 _NOT_THIS = re.compile(
-    r"\bnot (?:on |in |at |the |a |an )?(?P<en>[\w:.-]+)"
+    r"\bnot (?:on |in |at |the |a |an )?(?P<en>\w+(?:[:.-]\w+)*)"
     r"|(?:不是|而不是|不在)(?P<zh>[^\s，。,是]{1,6})",
     re.IGNORECASE,
 )
