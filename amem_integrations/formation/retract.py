@@ -50,7 +50,7 @@ async def retract(io: IO, note_id: str, namespace: Namespace, analyst: str) -> R
     changing under it.
     """
     origin = (await load(io, [note_id], namespace)).get(note_id)
-    owners = dict.fromkeys(await influenced_by(io, note_id))
+    owners = dict.fromkeys(await influenced_by(io, namespace, note_id))
     owners |= dict.fromkeys(await linking_to(io, namespace, note_id))
     total = Retraction()
     touched: list[tuple[str, frozenset[str]]] = []
@@ -64,7 +64,7 @@ async def retract(io: IO, note_id: str, namespace: Namespace, analyst: str) -> R
         if not lost or carrier in followed:
             continue
         followed.add(carrier)
-        readers = await load(io, await influenced_by(io, carrier), namespace)
+        readers = await load(io, await influenced_by(io, namespace, carrier), namespace)
         for reader in readers.values():
             if carried(reader, lost):
                 taken_back, further = await _retract_from(

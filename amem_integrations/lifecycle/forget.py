@@ -71,7 +71,7 @@ async def forget(
         await io.engine.delete(match("of", note_id))
         # A formation that was under way may have written once more.
         traces = [
-            *await influenced_by(io, note_id),
+            *await influenced_by(io, namespace, note_id),
             *await linking_to(io, namespace, note_id),
         ]
         if not traces:

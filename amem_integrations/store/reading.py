@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from amem_integrations.conditions import EVERYTHING, Condition, both, ids, match
-from amem_integrations.namespace import Namespace, decode
+from amem_integrations.conditions import Any as AnyOf
+from amem_integrations.namespace import Namespace, decode, encode
 from amem_integrations.note import Link, Note, Revision
 from amem_integrations.ports import IO, Point
 from amem_integrations.store.schema import link_from, note_from, revision_from, within
@@ -144,9 +145,11 @@ async def revisions(io: IO, note: Note) -> list[Revision]:
     return [by_version[version] for version in sorted(by_version)]
 
 
-async def influenced_by(io: IO, note_id: str) -> list[str]:
-    """The ids of the notes with a revision in which `note_id` had a part."""
-    points = await every_point(io, match("influences", note_id), fields=("of",))
+async def influenced_by(io: IO, namespace: Namespace, note_id: str) -> list[str]:
+    """The ids of the notes of the namespace with a revision in which `note_id` had a part."""
+    home = AnyOf((within(namespace), match("owner", encode(namespace))))
+    where = both(match("influences", note_id), home)
+    points = await every_point(io, where, fields=("of",))
     owners = (point.payload.get("of", point.id) for point in points)
     return list(dict.fromkeys(owner for owner in owners if owner != note_id))
 
