@@ -22,7 +22,10 @@ from amem_integrations.store.validation import is_id
 
 _PAGE = 256
 _NOTE = match("kind", "note")
-_DAMAGED = (AMemError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_DAMAGED = (
+    *(AMemError, ArithmeticError, AttributeError, LookupError),
+    *(RecursionError, TypeError, ValueError),
+)
 
 DERIVED: Mapping[str, Any] = {
     "ns": "",

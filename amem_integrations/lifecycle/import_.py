@@ -93,12 +93,11 @@ async def import_(
         broken = _broken(number, str(error), work)
     finally:
         await each.aclose()
-    if work is not None:
-        await work.finish()
-    if broken is None and work is None:
-        broken = _broken(1, "there is no line, not even a header", work)
-    if broken is not None or work is None:
-        raise broken or AssertionError
+    if work is None:
+        raise broken or _broken(1, "there is no line, not even a header", work)
+    await work.finish()
+    if broken is not None:
+        raise broken
     return work.imported
 
 
@@ -153,9 +152,13 @@ class _Import:
             present = await self._present(chunk)
             for entry in chunk:
                 here = held.get(entry.note.id)
-                if here is not None and _is_same(here, entry):
+                if here is None:
+                    continue
+                if _is_same(here, entry):
                     await self._complete(here, entry, present)
-                    self._count_dropped(entry, present)
+                elif self._replace_held:
+                    await self._replace(here, entry, present)
+                self._count_dropped(entry, present)
 
     def _coherent(self, entry: Entry) -> Entry:
         joined = entry.coherent
@@ -172,10 +175,6 @@ class _Import:
         held = await self._held(list(chunk))
         new = {id: entry for id, entry in chunk.items() if id not in held}
         present = new.keys() | await self._present(list(chunk.values()))
-        if self._replace_held:
-            # What the old text of a note had caused is taken back when its line comes; nothing
-            # may refer to it before that.
-            present &= self._done | new.keys()
         taken = await self._insert([entry.only(present) for entry in new.values()])
         held |= await self._held(sorted(taken))
         for id, entry in chunk.items():
@@ -186,11 +185,14 @@ class _Import:
                 self._count(kept=1)
                 await self._complete(here, entry, present)
             elif self._replace_held:
-                entry = await self._replace(here, entry, present)
+                self._count(replaced=1, waiting=int(entry.note.status is Status.RAW))
+                await self._replace(here, entry, present)
             else:
                 self._count(kept=1)
                 continue
-            if entry.references - present:
+            # Where another note is replaced later, what it had caused in this one is taken back.
+            settled = present & self._done if self._replace_held else present
+            if entry.references - settled:
                 self._unresolved[id] = entry
         self._done |= chunk.keys()
 
@@ -227,8 +229,8 @@ class _Import:
             held, present = again[note.id], await self._present([given])
         raise _busy(held)
 
-    async def _replace(self, held: Entry, given: Entry, present: Collection[str]) -> Entry:
-        """Let `given` take the place of another state of the note; returns what was written."""
+    async def _replace(self, held: Entry, given: Entry, present: Collection[str]) -> None:
+        """Let `given` take the place of another state of the note."""
         for _ in range(_ROUNDS):
             before, after = held.note, given.note
             if (before.content, before.parts) != (after.content, after.parts):
@@ -238,14 +240,12 @@ class _Import:
             version = max(after.version, before.version + 1)
             wanted = Entry(replace(after, version=version), given.older)
             if await self._commit(held, wanted.only(present)):
-                self._count(replaced=1, waiting=int(after.status is Status.RAW))
-                return wanted
+                return
             again = await self._held([before.id])
             if before.id not in again:
                 # Forgotten meanwhile, which is the last word.
-                return Entry(after)
-            held, here = again[before.id], await self._present([given])
-            present = here & set(present)
+                return
+            held, present = again[before.id], await self._present([given])
         raise _busy(held)
 
     async def _commit(self, held: Entry, wanted: Entry) -> bool:

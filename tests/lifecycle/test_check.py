@@ -225,6 +225,7 @@ def test_damage_is_found_and_mended(
         ({"key": "another"}, "id"),
         ({"status": "confused"}, "unreadable"),
         ({"metadata": "{"}, "unreadable"),
+        ({"metadata": "[" * 100_000}, "unreadable"),
         ({"links": [{"to": "x"}]}, "unreadable"),
         ({"keywords": ["other", "words"]}, "revision-gap"),
     ],

