@@ -12,7 +12,7 @@ from amem_integrations.formation import outbox
 from amem_integrations.formation.embedding import embedded_points
 from amem_integrations.formation.passages import FIRST_PASSAGES
 from amem_integrations.formation.retract import retract
-from amem_integrations.formation.weave import Strand, weave, woven_before
+from amem_integrations.formation.weave import Strand, pieces, weave, woven_before
 from amem_integrations.judgement import TurnKind
 from amem_integrations.lifecycle import revise
 from amem_integrations.lifecycle.forget import forget
@@ -106,8 +106,7 @@ async def turn_of(io: IO, note: NoteLike, namespace: NamespaceLike | None) -> li
     held = await require(io, *address(note, namespace))
     if held.source_id is None:
         return await with_links(io, [held])
-    turn = replace(held, key=held.source_id)
-    return await with_links(io, [each for each in await woven_before(io, turn) if each.source_id])
+    return await with_links(io, await pieces(io, held.source_id, held.namespace))
 
 
 async def _stored(rooms: Rooms, io: IO, turn: Note, formation: Formation) -> list[Idea]:

@@ -22,6 +22,7 @@ from amem_integrations.models import ideas, turns_free, words
 from amem_integrations.models.chat_failures import is_interrupt
 from amem_integrations.models.terms import Corpus
 from amem_integrations.models.turns_free import Verdict
+from amem_integrations.namespace import Namespace
 from amem_integrations.note import CORRECTS, REPEATS, Link, Note, Status, note_id
 from amem_integrations.ports import IO, Query, Vector
 from amem_integrations.store.reading import load
@@ -33,6 +34,7 @@ _LOG = logging.getLogger(__name__)
 _BACKGROUND = 64
 _NEAREST, _BY_WORDS = 6, 4
 _SAVED_AFTER = 32
+_MOST_PIECES = 1_000
 _KINDS = {"repetition": REPEATS, "correction": CORRECTS}
 _WEIGHTS = {"repetition": 1.0, "correction": 0.9}
 # A model does not talk away what statistics see: what says more than this is not nothing, and
@@ -301,8 +303,11 @@ class _Judge:
 async def woven_before(io: IO, turn: Note) -> list[Note]:
     """The notes that a turn of this key was made into, in its order; empty for a new one."""
     whole = await load(io, [turn.id], turn.namespace)
-    points = await io.engine.scroll(
-        within(turn.namespace, match("source_id", turn.key)), limit=ideas.MAX_SENTENCES
-    )
-    pieces = sorted(map(note_from, points), key=lambda note: note.position or 0)
-    return [*whole.values(), *pieces]
+    return [*whole.values(), *await pieces(io, turn.key, turn.namespace)]
+
+
+async def pieces(io: IO, source_id: str, namespace: Namespace) -> list[Note]:
+    """The notes of the several ideas of a turn, in its order; empty if it held only one."""
+    where = within(namespace, match("source_id", source_id))
+    points = await io.engine.scroll(where, limit=_MOST_PIECES)
+    return sorted(map(note_from, points), key=lambda note: (note.position or 0, note.id))
