@@ -1,7 +1,8 @@
 """The `amem` command. This module only finds out whether its two packages are installed.
 
-`app` has the commands, `demo` the demonstration, `conversation` its data, `render` what a
-terminal shows, `usage` what it shows of model calls.
+`app` has the commands of a user, `tending` and `work` those of an operator, `options` what they
+have in common; `demo` the demonstration, `conversation` its data, `render` what a terminal shows,
+`usage` what it shows of model calls.
 """
 
 import io

@@ -10,7 +10,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from amem_integrations import __version__
-from amem_integrations.cli import render, tending
+from amem_integrations.cli import render, tending, work
 from amem_integrations.cli.options import (
     ApiKey,
     Embedder,
@@ -51,6 +51,7 @@ app = typer.Typer(
 )
 
 app.add_typer(tending.commands)
+app.add_typer(work.commands)
 
 
 def _version(asked: bool) -> None:

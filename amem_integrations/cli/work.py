@@ -1,0 +1,79 @@
+"""`amem work`: a process that does nothing but form what waits, until it is told to stop."""
+
+import signal
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from amem_integrations.assembly import MODES
+from amem_integrations.cli import render
+from amem_integrations.cli.options import ApiKey, Embedder, Location, Model
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.memory import AgenticMemory
+from amem_integrations.note import Status
+from amem_integrations.working import MemoryWorker
+
+commands = typer.Typer()
+
+
+@commands.command()
+def work(
+    location: Location,
+    model: Model = None,
+    mode: Annotated[
+        str, typer.Option(help="How notes are judged: batched, fused or staged.")
+    ] = "batched",
+    concurrency: Annotated[int, typer.Option(help="How many namespaces at once.")] = 4,
+    poll: Annotated[float, typer.Option(help="Seconds between looks for new notes.")] = 1.0,
+    once: Annotated[bool, typer.Option("--once", help="End when nothing can be formed.")] = False,
+    embedder: Embedder = None,
+    api_key: ApiKey = None,
+) -> None:
+    """Form what waits in a collection, for applications that only add; SIGTERM ends it."""
+    if mode not in MODES:
+        raise InvalidInputError(f"--mode is one of {', '.join(MODES)}; got {mode!r}.")
+    console = render.terminal()
+    with AgenticMemory(
+        location,
+        model=model,
+        embedder=embedder,
+        api_key=api_key,
+        formation="off",
+        mode=mode,
+        concurrency=concurrency,
+    ) as memory:
+        worker = MemoryWorker(memory, poll=poll)
+        with _stopped_by_signals(worker):
+            at = render.plain(location)
+            console.print(f"At work in {at}: {_counts(memory)}.", soft_wrap=True)
+            if once:
+                with worker:
+                    worker.flush()
+            else:
+                worker.run()
+        formed = memory.health().get("formation.formed", 0)
+        console.print(f"{formed} formed; {_counts(memory)}.")
+
+
+@contextmanager
+def _stopped_by_signals(worker: MemoryWorker) -> Generator[None]:
+    def stop(number: int, frame: FrameType | None) -> None:
+        # In a thread: a handler interrupts whoever may hold the lock that this needs.
+        threading.Thread(target=worker.stop).start()
+
+    before = {n: signal.signal(n, stop) for n in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _counts(memory: AgenticMemory) -> str:
+    counts = memory.health()
+    waiting, parked = counts.get(Status.RAW, 0), counts.get(Status.PARKED, 0)
+    return f"{waiting} waiting" + (f", {parked} given up (amem retry)" if parked else "")

@@ -1,0 +1,70 @@
+"""`amem work`: forms what waits, and ends well when it is told to."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from amem_integrations.cli.app import app
+from tests.support import open_memory
+
+HASHED = {"AMEM_LOCATION": None, "COLUMNS": "200"}
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner(env=HASHED).invoke(app, ["work", *arguments])
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> Path:
+    with open_memory(tmp_path / "store", embedder=None, formation="off") as memory:
+        for n in range(3):
+            memory.add(f"The redis cache number {n}", namespace=f"of {n}")
+    return tmp_path / "store"
+
+
+def test_it_forms_what_waits_and_says_so(waiting: Path) -> None:
+    result = call("-l", str(waiting), "--once")
+    assert result.exit_code == 0, result.output
+    assert "3 waiting." in result.output
+    assert "3 formed; 0 waiting." in result.output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to catch on Windows")
+def test_sigterm_ends_it_with_everything_written(waiting: Path) -> None:
+    arguments = ["work", "-l", str(waiting)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from amem_integrations.cli import main; main()", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert "At work in" in process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, output
+    assert "formed;" in output
+    assert "Traceback" not in output
+    with open_memory(waiting, embedder=None) as memory:
+        memory.resume()
+        assert memory.health()["formed"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--mode", "quick"], "--mode is one of"),
+        (["--concurrency", "0"], "concurrency is at least 1"),
+        (["--poll", "0"], "poll is a number of seconds above 0"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(
+    waiting: Path, arguments: list[str], said: str
+) -> None:
+    result = call("-l", str(waiting), *arguments)
+    assert result.exit_code == 1
+    assert said in result.output
