@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from amem_integrations.note import Note as Note
     from amem_integrations.note import Revision as Revision
     from amem_integrations.note import Status as Status
+    from amem_integrations.weaving import Woven as Woven
     from amem_integrations.working import MemoryWorker as MemoryWorker
 
 _HOMES = {
@@ -27,6 +28,7 @@ _HOMES = {
     "Note": ".note",
     "Revision": ".note",
     "Status": ".note",
+    "Woven": ".weaving",
 }
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "Note",
     "Revision",
     "Status",
+    "Woven",
 ]
 __version__ = "0.1.0"
 

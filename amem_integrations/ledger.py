@@ -62,7 +62,7 @@ Entries: TypeAlias = Mapping[tuple[str, str], Usage]
 class UsageReport:
     """What model calls took: in total, by step and by mode of formation.
 
-    by_step: "construct", "link", "evolve", "fuse" and "batch", those that occurred.
+    by_step: "construct", "link", "evolve", "fuse", "batch" and "weave", those that occurred.
     by_mode: "staged", "fused" and "batched", likewise.
     """
 

@@ -458,3 +458,24 @@ def test_without_langchain_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(ModuleNotFoundError, match=r"amem-integrations\[langchain\]"):
         importlib.import_module(name)
+
+
+def test_a_woven_turn_is_remembered_idea_by_idea(memory: AgenticMemory) -> None:
+    model = answers("ok, thanks", "Sure!", "I do not know.")
+    chat = agent(memory, model, weave=True)
+    kayak, sink = "I bought a red kayak in Kiel.", "By the way, the plumber fixed the sink."
+    chat.invoke(said(f"{kayak} {sink}"), config("calvin", "monday"))
+    notes = {note.content: note for note in memory.recent(namespace=CALVIN)}
+    assert notes.keys() == {kayak, sink, "ok, thanks"}
+    assert notes["ok, thanks"].status is Status.PLAIN
+    assert notes[kayak].source_id == notes[sink].source_id is not None
+    chat.invoke(said("What did I buy in Kiel?"), config("calvin", "monday"))
+    # What the messages show is not recalled, in parts neither.
+    assert "kayak" not in system_text(model.calls[1].messages)
+    chat.invoke(said("What did I buy in Kiel?"), config("calvin", "tuesday"))
+    assert kayak in system_text(model.calls[2].messages)
+
+
+def test_turns_under_review_are_not_woven(memory: AgenticMemory) -> None:
+    with pytest.raises(InvalidInputError, match="whole turns"):
+        AMemMiddleware(memory, namespace=USERS, write="after_agent", review=True, weave=True)

@@ -1,0 +1,140 @@
+"""Whatever is said in whatever order, weaving loses nothing of it and says nothing twice."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from amem_integrations import AgenticMemory, Note, Status, Woven
+from amem_integrations.formation.weave import spans
+from amem_integrations.models.ideas import sentences
+from amem_integrations.models.terms import Corpus
+from amem_integrations.note import make_note
+from tests.support import open_memory
+
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
+
+pieces = st.sampled_from(
+    [
+        "ok, thanks",
+        "好的，谢谢！",
+        "I bought a red kayak in Kiel.",
+        "The board meets on Monday.",
+        "Actually it is Tuesday, not Monday.",
+        "By the way, ",
+        "模具厂说改模要五天。",
+        "对了，",
+        "😂 ",
+        "\n\n",
+        " ",
+        "```\nx = 1. By the way, y\n```",
+        "Why?",
+        "3 kg",
+        "the plumber fixed the sink. ",
+    ]
+)
+turns = st.lists(pieces | st.text(max_size=6), min_size=1, max_size=7).map(" ".join)
+storable = turns.filter(lambda text: _is_storable(text))
+talks = st.lists(
+    st.fixed_dictionaries(
+        {
+            "content": storable,
+            "speaker": st.sampled_from(["Ann", "Bob", None]),
+            "session": st.sampled_from(["s", None]),
+            "sequence": st.none() | st.integers(0, 3),
+        }
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def _is_storable(text: str) -> bool:
+    try:
+        make_note(text, namespace="n", now=NOW)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[AgenticMemory]:
+    with open_memory(formation="off") as memory:
+        yield memory
+
+
+def fresh(memory: AgenticMemory) -> AgenticMemory:
+    memory.forget_namespace("default")
+    return memory
+
+
+def seen(woven: Woven) -> list[tuple[str, str | None, Note]]:
+    return [(idea.kind, idea.of, idea.note) for idea in woven.ideas]
+
+
+@given(storable, st.data())
+def test_spans_are_stretches_of_the_turn_in_order_and_hold_all_of_it(
+    text: str, data: st.DataObject
+) -> None:
+    turn = make_note(text, namespace="n", now=NOW)
+    parts = sentences(text, Corpus(()))
+    inner = range(1, len(parts))
+    starts = (
+        [0, *data.draw(st.lists(st.sampled_from(inner), unique=True).map(sorted))] if inner else [0]
+    )
+    ranges = list(zip(starts, [*starts[1:], len(parts)], strict=True))
+    notes = spans(turn, parts, ranges, lambda: NOW)
+    end = 0
+    for note in notes:
+        assert note.position is not None
+        assert note.position >= end
+        assert not text[end : note.position].strip()
+        end = note.position + len(note.content)
+        assert text[note.position : end] == note.content
+    assert not text[end:].strip()
+    assert len({note.id for note in notes}) == len(notes)
+    assert notes == spans(turn, parts, ranges, lambda: NOW)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(talks)
+def test_all_of_a_talk_is_stored_once(opened: AgenticMemory, talk: list[dict[str, Any]]) -> None:
+    memory = fresh(opened)
+    first = [memory.weave(**turn) for turn in talk]
+    stored = {note.id: note for note in memory.recent(limit=1000)}
+    for turn, woven in zip(talk, first, strict=True):
+        said = "".join("".join(note.content for note in woven.notes).split())
+        assert said == "".join(turn["content"].split())
+        assert {note.id for note in woven.notes} <= stored.keys()
+        for idea in woven.ideas:
+            plain = idea.kind in ("nothing", "repetition")
+            assert idea.note.status is (Status.PLAIN if plain else Status.RAW)
+            assert (idea.of is not None) == (idea.kind in ("repetition", "correction"))
+            assert idea.of is None or idea.of in stored
+    again = [memory.weave(**turn) for turn in talk]
+    assert {note.id: note for note in memory.recent(limit=1000)} == stored
+    assert [[kind for kind, *_ in seen(woven)] for woven in again] == [
+        [kind for kind, *_ in seen(woven)] for woven in first
+    ]
+    assert memory.check() == []
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(talks, st.data())
+def test_whatever_of_a_talk_is_forgotten_the_rest_stays_whole(
+    opened: AgenticMemory, talk: list[dict[str, Any]], data: st.DataObject
+) -> None:
+    memory = fresh(opened)
+    notes = {note.id: note for turn in talk for note in memory.weave(**turn).notes}
+    gone = data.draw(st.sampled_from(sorted(notes)))
+    memory.forget(gone)
+    left = {note.id: note for note in memory.recent(limit=1000)}
+    assert left.keys() == notes.keys() - {gone}
+    for note in left.values():
+        assert gone not in {link.to for link in note.links}
+        repeats = any(link.kind == "repeats" for link in note.outgoing)
+        assert not repeats or note.status is Status.PLAIN
+    assert memory.check() == []
