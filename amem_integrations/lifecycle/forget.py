@@ -54,21 +54,22 @@ async def forget(
     """Remove one note and its traces; a note that is not there counts as nothing.
 
     only: what it must meet, asked again in the moment of its removal.
-    The note stays until its traces are gone, so an interrupted call can be repeated. Raises
-    StoreError if other notes keep taking it up.
+    An interrupted call can be repeated: traces are looked for even where the note is gone.
+    Raises StoreError if other notes keep taking it up.
     """
     own = within(namespace, HasId((note_id,)))
     held = await io.engine.scroll(both(own, only), limit=1, fields=("status",))
-    if not held:
+    if not held and await io.engine.count(own):
         return Forgotten(0)
-    waiting = int(held[0].payload["status"] == Status.RAW)
+    waiting = sum(point.payload["status"] == Status.RAW for point in held)
+    records = both(match("of", note_id), match("owner", encode(namespace)))
     total = Retraction()
     for _ in range(_ROUNDS):
         total += await retract(io, note_id, namespace, analyst)
         await io.engine.delete(both(own, only))
         if await io.engine.count(own):
             return Forgotten(0, total.evolutions, total.links, total.unformed)
-        await io.engine.delete(match("of", note_id))
+        await io.engine.delete(records)
         # A formation that was under way may have written once more.
         traces = [
             *await influenced_by(io, namespace, note_id),
@@ -76,7 +77,7 @@ async def forget(
         ]
         if not traces:
             unformed = tuple(id for id in dict.fromkeys(total.unformed) if id != note_id)
-            return Forgotten(1, total.evolutions, total.links, unformed, waiting)
+            return Forgotten(len(held), total.evolutions, total.links, unformed, waiting)
     raise StoreError(f"Traces of note {note_id} keep coming back; try again when it is quiet.")
 
 

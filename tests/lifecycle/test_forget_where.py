@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory
+from amem_integrations.conditions import ids
 from amem_integrations.errors import InvalidFilterError
 from amem_integrations.lifecycle.forget import Forgotten
 from amem_integrations.ports import run
@@ -107,3 +108,24 @@ def test_forgetting_touches_no_record_of_another_namespace() -> None:
         run(memory._sync.engine.insert([record]))
         assert memory.forget(gone).notes == 1
         assert run(memory._sync.engine.get([record.id]))
+
+
+def test_a_forgetting_that_was_broken_off_can_be_repeated_when_the_note_is_gone() -> None:
+    with open_memory(model=chat_model()) as memory:
+        gone, *_ = memory.add_many(TEXTS)
+        run(memory._sync.engine.delete(ids([gone.id])))
+        assert memory.check() != []
+        forgotten = memory.forget(gone)
+        assert forgotten.notes == 0
+        assert forgotten.links > 0
+        assert memory.check() == []
+        assert gone.id not in stored(memory, '["default"]')
+
+
+def test_forgetting_by_an_id_of_another_namespace_leaves_its_history() -> None:
+    with open_memory(model=chat_model()) as memory:
+        note = memory.add_many(TEXTS, namespace="a")[0]
+        before = memory.history(note)
+        assert len(before) > 1
+        assert memory.forget(note.id, namespace="b") == Forgotten(0)
+        assert memory.history(note) == before
