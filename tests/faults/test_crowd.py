@@ -1,9 +1,13 @@
 """Many threads, tasks and processes in one memory at once: nothing lost, twice, or half."""
 
 import asyncio
+import os
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -11,8 +15,10 @@ import pytest
 from amem_integrations import AgenticMemory, MemoryWorker, Note
 from amem_integrations.testing import HashEmbedder
 from tests.faults.whole import wrongs
+from tests.store.loopback import LoopbackServer
 from tests.support import chat_model, open_memory
 
+SERVER = os.environ.get("AMEM_TEST_QDRANT_URL")
 LATENCY = 0.03
 CROWD = 64
 FORMING = 4
@@ -58,12 +64,13 @@ def all_at_once(count: int, work: Callable[[int], None]) -> None:
     assert errors == []
 
 
-def settle(memory: AgenticMemory, notes: list[Note]) -> None:
+def settle(memory: AgenticMemory, notes: Sequence[Note | str]) -> None:
     """Everything was stored once and is formed, at the latest by one more look at it."""
     health = memory.health()
     counts = {name: health.get(name, 0) for name in COUNTED}
     print(f"{len(notes)} notes: {counts}")  # noqa: T201
-    assert len({note.id for note in notes}) == memory.count() == len(notes)
+    ids = {note if isinstance(note, str) else note.id for note in notes}
+    assert len(ids) == memory.count() == len(notes)
     assert memory.resume() == health.get("raw", 0)
     assert memory.health()["formed"] == len(notes)
     assert wrongs(memory) == []
@@ -118,3 +125,55 @@ def test_threads_at_a_slow_embedder_around_the_same_old_notes() -> None:
         all_at_once(CROWD, lambda place: notes.append(memory.add(text(place))))
         assert memory.health().get("raw", 0) == 0
         settle(memory, notes)
+
+
+def test_two_memories_at_one_server_share_the_work() -> None:
+    server = LoopbackServer()
+    with crowded(location=server.url) as one, crowded(location=server.url) as other:
+        notes: list[Note] = []
+
+        def work(place: int) -> None:
+            memory = (one, other)[place % 2]
+            namespace = f"of {place % 3}"
+            notes.append(memory.add(text(place), namespace=namespace, formation="off"))
+            assert memory.search("redis cache", namespace=namespace)
+
+        with MemoryWorker(one, poll=0.05) as first, MemoryWorker(other, poll=0.05) as second:
+            all_at_once(16, work)
+            assert first.flush(60)
+            assert second.flush(60)
+        settle(one, notes)
+        calls = [len(each.options.model.calls) for each in (one, other)]
+        assert sum(calls) == len(notes)
+    server.stop()
+
+
+PROCESS = """
+import sys
+from tests.faults.test_crowd import crowded, text
+
+with crowded(location=sys.argv[1], collection=sys.argv[2], formation="background") as memory:
+    for n in range(16):
+        note = memory.add(text(16 * int(sys.argv[3]) + n), namespace=f"of {n % 3}")
+        assert memory.search("redis cache", namespace=note.namespace)
+        print(note.id, flush=True)
+    assert memory.flush(120)
+"""
+
+
+@pytest.mark.skipif(not SERVER, reason="AMEM_TEST_QDRANT_URL is not set")
+def test_processes_that_add_and_search_at_one_server() -> None:
+    collection = f"crowd-{uuid.uuid4().hex}"
+    crowded(location=SERVER, collection=collection).close()
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROCESS, SERVER, collection, str(n)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for n in range(4)
+    ]
+    said = [process.communicate(timeout=300)[0].split() for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4
+    with crowded(location=SERVER, collection=collection) as memory:
+        settle(memory, [id for ids in said for id in ids])
