@@ -6,7 +6,7 @@ proposal like any other. Nothing is written here: `weaving` at the front stores 
 
 import logging
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -33,6 +33,8 @@ _LOG = logging.getLogger(__name__)
 
 _BACKGROUND = 64
 _NEAREST, _BY_WORDS = 6, 4
+# A model sees so many of them.
+_OFFERED = 5
 _SAVED_AFTER = 32
 _MOST_PIECES = 1_000
 _KINDS = {"repetition": REPEATS, "correction": CORRECTS}
@@ -76,7 +78,7 @@ async def weave(io: IO, settings: Settings, turn: Note, *, ask: bool) -> Unwoven
         return _unwoven(strands, vectors)
     doubtful = not all(strand.verdict.sure for strand in strands)
     if doubtful or await _is_unclear(io, parts, starts, vectors):
-        offered = {each.note.id: each for found in known.values() for each in found}
+        offered = _offered(turn, known.values(), around)
         sentences = tuple(part.text for part in parts)
         asked = Turn(turn, sentences, tuple(offered.values()), before)
         proposed = await _asked(io, settings, asked)
@@ -145,6 +147,21 @@ async def _candidates(
         key=lambda pair: (-pair[0], pair[1].id),
     )
     return tuple(Candidate(each, cosine, rank) for rank, (cosine, each) in enumerate(near))
+
+
+def _offered(
+    turn: Note, found: Iterable[Sequence[Candidate]], around: _Around
+) -> dict[str, Candidate]:
+    """The candidates that are nearest to the turn, or have most of its words, by their ids."""
+    keys, _ = ideas.mass_of(turn.content, around.corpus, around.names)
+
+    def nearness(candidate: Candidate) -> float:
+        said = turns_free.said_share(keys, candidate.note, around.corpus)
+        return max(candidate.similarity, said)
+
+    every = {each.note.id: each for candidates in found for each in candidates}
+    best = sorted(every.values(), key=lambda each: (-nearness(each), each.note.id))
+    return {each.note.id: each for each in best[:_OFFERED]}
 
 
 # -- ideas -----------------------------------------------------------------------------------
