@@ -4,52 +4,33 @@ Statistics decide; where they are in doubt a chat model may be asked once, and i
 proposal like any other. Nothing is written here: `weaving` at the front stores what comes out.
 """
 
-import logging
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from amem_integrations.conditions import Condition, Range, both, match
-from amem_integrations.errors import AnalysisError, StoreError
 from amem_integrations.formation.candidates import older_than, similarity
 from amem_integrations.formation.embedding import vectors_of
-from amem_integrations.formation.metering import MeteredIO
 from amem_integrations.formation.passages import FIRST_PASSAGES, passages, sparse_text
 from amem_integrations.formation.state import Settings
-from amem_integrations.judgement import Candidate, IdeaProposal, Turn
+from amem_integrations.formation.weave_proposals import Judge, Strand, as_ranges, asked
+from amem_integrations.judgement import Candidate, Turn
 from amem_integrations.models import ideas, turns_free, words
-from amem_integrations.models.chat_failures import is_interrupt
 from amem_integrations.models.terms import Corpus
-from amem_integrations.models.turns_free import Verdict
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import CORRECTS, REPEATS, Link, Note, Status, note_id
 from amem_integrations.ports import IO, Query, Vector
 from amem_integrations.store.reading import load
 from amem_integrations.store.schema import note_from, within
-from amem_integrations.store.usage import save_usage
-
-_LOG = logging.getLogger(__name__)
 
 _BACKGROUND = 64
 _NEAREST, _BY_WORDS = 6, 4
 # A model sees so many of them.
 _OFFERED = 5
-_SAVED_AFTER = 32
 _MOST_PIECES = 1_000
 _KINDS = {"repetition": REPEATS, "correction": CORRECTS}
 _WEIGHTS = {"repetition": 1.0, "correction": 0.9}
-# A model does not talk away what statistics see: what says more than this is not nothing, and
-# what has less in common with a note does not repeat it.
-MOST_OF_NOTHING, LEAST_SAID, LEAST_NEAR = 2.0, 0.3, 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Strand:
-    """One idea of a turn, as a note not yet stored, and what it was found to be."""
-
-    note: Note
-    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +61,14 @@ async def weave(io: IO, settings: Settings, turn: Note, *, ask: bool) -> Unwoven
     if doubtful or await _is_unclear(io, parts, starts, vectors):
         offered = _offered(turn, known.values(), around)
         sentences = tuple(part.text for part in parts)
-        asked = Turn(turn, sentences, tuple(offered.values()), before)
-        proposed = await _asked(io, settings, asked)
+        question = Turn(turn, sentences, tuple(offered.values()), before)
+        proposed = await asked(io, settings, question)
         if proposed:
-            wanted = _as_ranges(proposed, len(parts))
+            wanted = as_ranges(proposed, len(parts))
             if [span for span, _ in wanted] != ranges:
                 spans = [span for span, _ in wanted]
                 strands, known, vectors = await _strands(io, turn, parts, spans, around, vectors)
-            judge = _Judge(offered, corpus, names, settings.ledger.count)
+            judge = Judge(offered, corpus, names, settings.ledger.count)
             strands = [
                 replace(strand, verdict=judge.settle(strand, proposal))
                 for strand, (_, proposal) in zip(strands, wanted, strict=True)
@@ -249,72 +230,6 @@ def _linked(strand: Strand) -> Strand:
         weight = _WEIGHTS[verdict.kind]
         links = (Link(note.id, verdict.of, verdict.reason, note.created_at, kind, weight),)
     return replace(strand, note=replace(note, status=status, links=links))
-
-
-# -- a model's word --------------------------------------------------------------------------
-
-
-async def _asked(io: IO, settings: Settings, turn: Turn) -> list[IdeaProposal] | None:
-    """What the analyst proposes; None where that cannot be had, which is counted."""
-    account = settings.ledger.account(turn.note.namespace, settings.mode)
-    settings.ledger.count("weave.asked")
-    try:
-        proposed = await settings.analyst.weave(MeteredIO(io, account), turn)
-    except StoreError:
-        raise
-    except Exception as error:
-        if is_interrupt(error):
-            raise
-        reason = error.reason if isinstance(error, AnalysisError) else type(error).__name__
-        settings.ledger.count("weave.fallback")
-        _LOG.warning("A turn was woven by statistics; the model failed (%s).", reason)
-        _LOG.debug("Why.", exc_info=error)
-        proposed = None
-    await save_usage(io, settings.ledger, every=_SAVED_AFTER)
-    return proposed
-
-
-def _as_ranges(
-    proposed: Sequence[IdeaProposal], size: int
-) -> list[tuple[tuple[int, int], IdeaProposal]]:
-    """The sentences of each idea; what is nothing goes with the idea before it, if there is one."""
-    kept = [each for each in proposed if each.kind != "nothing"][: ideas.MAX_IDEAS]
-    kept = kept or list(proposed[:1])
-    starts = [0, *(each.first for each in kept[1:])]
-    ends = [*starts[1:], size]
-    return list(zip(zip(starts, ends, strict=True), kept, strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class _Judge:
-    """Holds a proposal against what statistics see, and counts what it does not take."""
-
-    offered: Mapping[str, Candidate]
-    corpus: Corpus
-    names: frozenset[str]
-    count: Callable[[str], None]
-
-    def settle(self, strand: Strand, proposal: IdeaProposal) -> Verdict:
-        """The proposed verdict where nothing speaks against it, else that of the statistics."""
-        refusal = self._refusal(strand, proposal)
-        if refusal is not None:
-            self.count(f"weave.dropped.{refusal}")
-            return strand.verdict
-        reason = "so the model judged"
-        return Verdict(proposal.kind, reason, proposal.of)
-
-    def _refusal(self, strand: Strand, proposal: IdeaProposal) -> str | None:
-        keys, mass = ideas.mass_of(strand.note.content, self.corpus, self.names)
-        if proposal.kind == "nothing":
-            return "nothing" if mass > MOST_OF_NOTHING else None
-        if proposal.of is None:
-            return None
-        candidate = self.offered.get(proposal.of)
-        if candidate is None:
-            return "not_offered"
-        shared = turns_free.said_share(keys, candidate.note, self.corpus)
-        apart = shared < LEAST_SAID and candidate.similarity < LEAST_NEAR
-        return "unlike" if apart and proposal.kind == "repetition" else None
 
 
 async def woven_before(io: IO, turn: Note) -> list[Note]:

@@ -28,9 +28,13 @@ CORRECTED_NEAR = 0.35
 # words of every kind.
 MAX_COMPARED_CHARS, MAX_CORRECTING_CHARS = 2_000, 600
 
+# It happened once more; or something is different now, unless all words are the same.
 _AGAIN = re.compile(
-    r"\b(?:again|another|still|more|now|new|no longer|any ?more|this time|already|finally"
-    r"|also|else|next|yet|just|once)\b|又|再(?!说|见)|还(?!有|是|行)|也|已经|刚|终于|新的|另一",
+    r"\b(?:again|another|this time|finally|just|once)\b|又|再(?!说|见)|刚|终于|另一", re.IGNORECASE
+)
+_DIFFERENT = re.compile(
+    r"\b(?:still|more|now|new|no longer|any ?more|already|also|else|next|yet)\b"
+    r"|还(?!有|是|行)|也|已经|新的",
     re.IGNORECASE,
 )
 _DAY = re.compile(
@@ -151,6 +155,8 @@ def _repeated(
         other = candidate.note
         if not _same_voice(note, other) or not _same_day(note, other):
             continue
+        if _DIFFERENT.search(note.content) and not _same_words(note, other):
+            continue
         lines = [_said(line) for line in _lines(other.content[:MAX_COMPARED_CHARS])]
         if own and all(any(_says(line, mine) for line in lines) for mine in own):
             return other.id
@@ -181,6 +187,10 @@ def _says(line: Sequence[str], mine: Sequence[str]) -> bool:
     # What the older one says beyond it must not turn its sense, as "might" and "was" do.
     added = [key for key in line if key not in mine]
     return not any(key in stop_words.STOP["en"] and key not in _IGNORED for key in added)
+
+
+def _same_words(note: Note, other: Note) -> bool:
+    return note.content.casefold().split() == other.content.casefold().split()
 
 
 def _same_voice(note: Note, other: Note) -> bool:
@@ -307,7 +317,8 @@ def _doubt(
     for candidate in candidates:
         if candidate.similarity >= VERY_NEAR:
             return Verdict("new", "very near to an older note", candidate.note.id, sure=False)
-        if not _AGAIN.search(text) and said_share(keys, candidate.note, corpus) >= MAYBE_SAID:
+        changed = _AGAIN.search(text) or _DIFFERENT.search(text)
+        if not changed and said_share(keys, candidate.note, corpus) >= MAYBE_SAID:
             return Verdict("new", "an older note has most of its words", sure=False)
     return Verdict("new", "says what no older note does")
 

@@ -130,6 +130,15 @@ def test_i_is_someone_else_when_another_says_it() -> None:
     assert verdict(MEETING, MEETING, speaker="Bob").kind == "repetition"
 
 
+def test_what_is_different_now_is_new_unless_all_words_are_the_same() -> None:
+    text = "We also sell new sensors for greenhouses."
+    assert verdict(text, text).kind == "repetition"
+    assert verdict(text, "We sell sensors for greenhouses.").kind == "new"
+    assert verdict(text, f"{text} They measure moisture.").kind == "new"
+    once_more = "I burned the pancakes again this morning."
+    assert verdict(once_more, once_more, occurred_at=NOW).kind == "new"
+
+
 def test_the_words_must_come_in_the_same_order() -> None:
     assert verdict("Berlin pays Leipzig rent.", "Leipzig pays Berlin rent.").kind == "new"
 
