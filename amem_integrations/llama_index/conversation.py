@@ -170,15 +170,8 @@ class Conversation(Memory):
         self._notes.forget_waiting()
         if self.scope == "user":
             return await form.call(core, "forget_namespace", self.namespace)
-        size = await form.call(core, "count", self.namespace)
-        notes = await form.call(core, "recent", namespace=self.namespace, limit=size)
-        mine = [each for each in notes if each.session == self.session_id]
-        done = [await form.call(core, "forget", each) for each in mine]
-        return Forgotten(
-            notes=sum(each.notes for each in done),
-            evolutions=sum(each.evolutions for each in done),
-            links=sum(each.links for each in done),
-        )
+        mine = {"session": self.session_id}
+        return await form.call(core, "forget_where", mine, namespace=self.namespace)
 
     async def _close(self, form: Form) -> None:
         await self._notes.ingest(form, [])
