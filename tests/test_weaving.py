@@ -1,6 +1,7 @@
 """memory.weave: what becomes of a turn of a conversation."""
 
 import asyncio
+import importlib.util
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -393,3 +394,30 @@ def test_the_same_day_of_another_week_is_another_day(memory: AgenticMemory) -> N
     memory.weave(text, speaker="Jun", occurred_at=AT)
     later = memory.weave(text, speaker="Jun", occurred_at=AT + timedelta(days=7))
     assert kinds(later) == ["new"]
+
+
+def test_the_engines_weave_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    find_spec = importlib.util.find_spec
+    for hidden in ("", "qdrant_edge"):
+        monkeypatch.setattr(
+            importlib.util,
+            "find_spec",
+            lambda name, package=None, hidden=hidden: (
+                None if name == hidden else find_spec(name, package)
+            ),
+        )
+        with open_memory() as memory:
+            talk = [MEETING, "ok, thanks", "Actually it is Tuesday, not Monday", TWO_IDEAS, MEETING]
+            woven = [
+                memory.weave(text, session="s", sequence=place) for place, text in enumerate(talk)
+            ]
+            assert [idea.kind for each in woven for idea in each.ideas] == [
+                *("new", "nothing", "correction", "new", "new", "repetition")
+            ]
+            memory.forget(woven[0].notes[0])
+            assert again(memory, woven[-1].notes[0]).status is Status.FORMED
+            assert memory.check() == []
+            seen.append({note.content: note.status for note in memory.recent()})
+            seen.append([note.content for note in memory.turn(woven[3].notes[1])])
+    assert seen[:2] == seen[2:]

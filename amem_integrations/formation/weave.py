@@ -199,7 +199,7 @@ def spans(
     for first, end in ranges:
         start, stop = parts[first].start, parts[end - 1].end
         # A name that no caller gives, and the same however often the turn comes.
-        key = "span:" + uuid.uuid5(uuid.UUID(turn.id), f"{start}").hex
+        key = "auto:" + uuid.uuid5(uuid.UUID(turn.id), f"span {start}").hex
         moment = now()
         notes.append(
             replace(
