@@ -10,6 +10,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from amem_integrations import __version__
+from amem_integrations.cli import eval as evaluating
 from amem_integrations.cli import render, tending, work
 from amem_integrations.cli.options import (
     ApiKey,
@@ -52,6 +53,7 @@ app = typer.Typer(
 
 app.add_typer(tending.commands)
 app.add_typer(work.commands)
+app.add_typer(evaluating.commands, name="eval")
 
 
 def _version(asked: bool) -> None:

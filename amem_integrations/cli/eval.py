@@ -1,0 +1,175 @@
+"""`amem eval`: how well recall finds what answers the questions of a data file."""
+
+import json
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from amem_integrations.assembly import MODES
+from amem_integrations.cli import render
+from amem_integrations.cli.options import ApiKey, Embedder, Model
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.evaluation.ablation import switches, with_settings, without
+from amem_integrations.evaluation.dataset import Dataset
+from amem_integrations.evaluation.ingest import fill
+from amem_integrations.evaluation.questions import QuestionEmbedder, timed
+from amem_integrations.evaluation.reading import read_dataset
+from amem_integrations.evaluation.recall import BASELINE, CUTOFFS, Setup, ask, ask_baseline
+from amem_integrations.memory import AgenticMemory
+from amem_integrations.recall.options import DEFAULT_OPTIONS
+
+commands = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+Formed = Literal["off", "free", "model"]
+_Stage = Callable[[str], Callable[[int, int], None]]
+_DEEPEST = 10
+
+Data = Annotated[
+    Path, typer.Argument(metavar="DATA", help="LoCoMo, BEAM, or lines of JSON; gzip or not.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Set an option of recall; can be repeated."),
+]
+Limit = Annotated[
+    int | None, typer.Option(min=1, help="Take the first so many conversations only.")
+]
+Formation = Annotated[
+    Formed | None,
+    typer.Option(help='How notes are formed. Otherwise "model" with --model, "free" without.'),
+]
+Kept = Annotated[
+    # Not from AMEM_LOCATION: what is measured with is no part of anybody's memory.
+    str | None,
+    typer.Option(
+        "--location",
+        "-l",
+        metavar="DIR|URL",
+        help="Keep the notes there and use them again. Otherwise a temporary directory.",
+    ),
+]
+Mode = Annotated[str, typer.Option(help="How a model judges: batched, fused or staged.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@commands.callback()
+def eval_() -> None:
+    """Measure recall on conversations whose questions name their evidence."""
+
+
+@commands.command()
+def recall(
+    data: Data,
+    baseline: Annotated[
+        Literal["amem-dense"] | None,
+        typer.Option(help="Compare with the reference's recall."),
+    ] = None,
+    without_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without", metavar="SIGNAL", help="Compare with this signal off; can be repeated."
+        ),
+    ] = None,
+    ablate: Annotated[
+        bool, typer.Option("--ablate", help="--without every signal, one at a time.")
+    ] = False,
+    settings: Settings = None,
+    hops: Annotated[int, typer.Option(min=0, help="How many links to follow.")] = 1,
+    k: Annotated[
+        list[int] | None,
+        typer.Option("-k", min=1, help="Report recall@k; can be repeated. [5, 10, 20, 30]"),
+    ] = None,
+    limit: Limit = None,
+    formation: Formation = None,
+    model: Model = None,
+    mode: Mode = "batched",
+    embedder: Embedder = None,
+    location: Kept = None,
+    api_key: ApiKey = None,
+    as_json: Json = False,
+) -> None:
+    """Recall, MRR, nDCG and times by category, compared with a baseline and without signals."""
+    from amem_integrations.cli import eval_table
+    from amem_integrations.evaluation.report import as_dict, score
+
+    setup = Setup(with_settings(DEFAULT_OPTIONS, settings or ()), hops)
+    off = list(dict.fromkeys([*(without_ or ()), *(switches(setup.options) if ablate else ())]))
+    ablated = {name: replace(setup, options=without(setup.options, name)) for name in off}
+    cutoffs = sorted(set(k or CUTOFFS))
+    depth = max(*cutoffs, _DEEPEST)
+    dataset = _dataset(data, limit)
+    with (
+        _opened(location, formation, model, mode, embedder, api_key) as (memory, questions),
+        _progress() as stage,
+    ):
+        filled = fill(memory, dataset, stage("remembering"))
+        runs = [ask(filled, setup, questions, k=depth, progress=stage("asking"))]
+        if baseline is not None:
+            embedding, asking = stage(f"embedding for {BASELINE}"), stage(f"asking {BASELINE}")
+            runs.append(
+                ask_baseline(dataset, questions, k=depth, progress=asking, embedding=embedding)
+            )
+        for name, changed in ablated.items():
+            named = f"without {name}"
+            runs.append(ask(filled, changed, questions, k=depth, name=named, progress=stage(named)))
+        report = as_dict(score(dataset, runs, cutoffs), filled, questions, cutoffs)
+    if as_json:
+        typer.echo(json.dumps(report, indent=1))
+    else:
+        eval_table.show(render.terminal(), report)
+
+
+def _dataset(data: Path, limit: int | None) -> Dataset:
+    dataset = read_dataset(data)
+    return replace(dataset, conversations=dataset.conversations[:limit])
+
+
+@contextmanager
+def _opened(
+    location: str | None,
+    formation: Formed | None,
+    model: str | None,
+    mode: str,
+    embedder: str | None,
+    api_key: str | None,
+) -> Generator[tuple[AgenticMemory, QuestionEmbedder]]:
+    if mode not in MODES:
+        raise InvalidInputError(f"--mode is one of {', '.join(MODES)}; got {mode!r}.")
+    formation = formation or ("free" if model is None else "model")
+    if (formation == "model") != (model is not None):
+        raise InvalidInputError("--formation model goes with --model, and the others without it.")
+    named, questions = timed(embedder)
+    with AgenticMemory(
+        location,
+        model=model,
+        embedder=named,
+        formation="off" if formation == "off" else "inline",
+        mode="fused" if model is None else mode,
+        api_key=api_key,
+    ) as memory:
+        yield memory, questions
+
+
+@contextmanager
+def _progress() -> Generator[_Stage]:
+    """A bar for each stage, on the terminal and not in what the command prints."""
+    console: Console = render.terminal(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    quiet = not console.is_terminal
+    if not quiet:
+        render.show_warnings(console)
+    with Progress(
+        *columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet
+    ) as progress:
+
+        def stage(name: str) -> Callable[[int, int], None]:
+            task = progress.add_task(name, total=None)
+            return lambda done, total: progress.update(task, completed=done, total=total)
+
+        yield stage

@@ -1,0 +1,125 @@
+"""What `amem eval` shows in a terminal: its report as tables of percentages."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from amem_integrations.cli import render
+
+_MAIN = "recall@10"
+_SHORT = {"recall": "R", "mrr": "MRR", "ndcg": "nDCG", "all": "all"}
+
+Report = Mapping[str, Any]
+
+
+def show(console: Console, report: Report) -> None:
+    """Print the report that `evaluation.report.as_dict` makes."""
+    console.print(_scores(report))
+    for line in _legend(report):
+        console.print(line, style="dim")
+    console.print()
+    console.print(_times(report))
+    console.print()
+    console.print(_facts(report))
+
+
+def _main(report: Report) -> str:
+    """The metric whose interval is shown."""
+    metrics = list(next(iter(report["runs"][0]["estimates"].values())))
+    return _MAIN if _MAIN in metrics else metrics[0]
+
+
+def _scores(report: Report) -> Table:
+    first, *_ = runs = report["runs"]
+    metrics = list(next(iter(first["estimates"].values())))
+    main = _main(report)
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("%", no_wrap=True)
+    for metric in metrics:
+        table.add_column(_short(metric), justify="right")
+    table.add_column(_short(main) + ", 95%", justify="right", no_wrap=True)
+    for group, estimates in first["estimates"].items():
+        count = estimates[main]["count"]
+        table.add_row(Text(f"{render.plain(group)} ({count:,})", "bold"))
+        for run in runs:
+            values = (f"{100 * run['estimates'][group][metric]['mean']:.1f}" for metric in metrics)
+            if run is first:
+                last = _interval(estimates[main])
+            else:
+                ahead = run["difference"][group][main]
+                last = f"{100 * ahead['mean']:+.1f} {_interval(ahead)}"
+            table.add_row(f"  {render.plain(run['name'])}", *values, last)
+    return table
+
+
+def _short(metric: str) -> str:
+    name, at, k = metric.partition("@")
+    return f"{_SHORT.get(name, name)}{at}{k}" if name != "ndcg" else _SHORT[name]
+
+
+def _interval(estimate: Mapping[str, Any]) -> str:
+    if estimate["low"] is None:
+        return ""
+    return f"[{100 * estimate['low']:.1f}, {100 * estimate['high']:.1f}]"
+
+
+def _legend(report: Report) -> Iterator[str]:
+    name = render.plain(report["runs"][0]["name"])
+    main = _short(_main(report))
+    yield f"Last column: the 95% interval of {main}, drawing conversations."
+    if len(report["runs"]) > 1:
+        yield f"In other lines: how far {name} is ahead of that line, paired by question."
+
+
+def _times(report: Report) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("ms a question", "p50", "p95"):
+        table.add_column(name, justify="left" if name[0] == "m" else "right")
+    for run in report["runs"]:
+        took = run["milliseconds"]
+        table.add_row(render.plain(run["name"]), f"{took['p50']:.2f}", f"{took['p95']:.2f}")
+    took = report["embedding_milliseconds"]
+    table.add_row(
+        Text("embedding it, for each of them", "dim"), f"{took['p50']:.2f}", f"{took['p95']:.2f}"
+    )
+    return table
+
+
+def _facts(report: Report) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for name, value in _lines(report):
+        grid.add_row(Text(name, "dim"), Text(render.plain(value)))
+    return grid
+
+
+def _lines(report: Report) -> Iterator[tuple[str, str]]:
+    facts, filling = report["fingerprint"], report["filling"]
+    data, usage = facts["data"], filling["usage"]
+    yield (
+        "data",
+        f"{data['format']}, {data['conversations']} conversations, {data['turns']:,} turns, "
+        f"{data['questions']:,} questions, sha256 {data['sha256'][:12]}",
+    )
+    defects: Mapping[str, int] = report["defects"]
+    for kind, count in defects.items():
+        yield "", f"{kind}: {count:,}"
+    statuses: Mapping[str, int] = filling["notes"]
+    yield (
+        "notes",
+        ", ".join(f"{count:,} {status}" for status, count in statuses.items())
+        + f"; formation: {facts['analyst'] or 'off'}; filled in {filling['seconds']:.1f} s",
+    )
+    if usage["calls"]:
+        yield (
+            "model calls",
+            f"{usage['calls']:,}, {usage['failures']:,} failed; {usage['tokens_in']:,} tokens in, "
+            f"{usage['tokens_out']:,} out",
+        )
+    yield "encoders", f"{facts['embedder']}; {facts['sparse']}; {facts['engine']}"
+    options: Mapping[str, Any] = facts["options"]
+    chosen = ", ".join(f"{name}={value}" for name, value in options.items())
+    yield "recall", f"hops={facts['hops']}, {chosen}"
+    yield "fingerprint", f"{facts['digest']}, amem-integrations {facts['version']}"

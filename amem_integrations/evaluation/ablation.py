@@ -1,0 +1,74 @@
+"""Settings of recall by name: what can be set, and which signals can be switched off.
+
+Read from `RecallOptions` itself, so that a signal added there is an ablation here.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.recall.options import RecallOptions
+
+
+def switches(options: RecallOptions) -> list[str]:
+    """The settings that are above zero or true, and may be zero or false."""
+    return [name for name in _values(options) if _off(options, name) is not None]
+
+
+def without(options: RecallOptions, name: str) -> RecallOptions:
+    """`options` with one signal off. Raises InvalidInputError if there is no such switch."""
+    off = _off(options, name) if name in _values(options) else None
+    if off is None:
+        raise InvalidInputError(
+            f"There is no signal {name!r} to switch off; on and possible to switch off are "
+            f"{', '.join(switches(options))}."
+        )
+    return off
+
+
+def with_settings(options: RecallOptions, settings: Sequence[str]) -> RecallOptions:
+    """`options` with each "name=value" set; a value is JSON, or else a text.
+
+    Raises InvalidInputError for an unknown name, a wrong type or a value out of range.
+    """
+    values = _values(options)
+    changes: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = (part.strip() for part in setting.partition("="))
+        if not equals or name not in values:
+            raise InvalidInputError(
+                f"{setting!r} sets nothing; write name=value with one of the names "
+                f"{', '.join(values)}."
+            )
+        changes[name] = _like(values[name], name, text)
+    return replace(options, **changes)
+
+
+def _values(options: RecallOptions) -> Mapping[str, Any]:
+    return {field.name: getattr(options, field.name) for field in fields(options) if field.init}
+
+
+def _off(options: RecallOptions, name: str) -> RecallOptions | None:
+    value = _values(options)[name]
+    if not isinstance(value, bool | int | float) or not value:
+        return None
+    try:
+        return replace(options, **{name: type(value)(0)})
+    except InvalidInputError:
+        return None
+
+
+def _like(before: object, name: str, text: str) -> object:
+    """The value that `text` means, of the type that the setting has."""
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        value = text
+    if isinstance(before, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if before is not None and type(value) is not type(before):
+        kind = type(before).__name__
+        raise InvalidInputError(f"{name} is of type {kind}; got {text!r}.")
+    return value

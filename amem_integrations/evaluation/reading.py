@@ -1,0 +1,98 @@
+"""Reading a data file, gzip or not: its format is found out, its reader called."""
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, cast
+
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.evaluation import beam, json_lines, locomo
+from amem_integrations.evaluation.dataset import Conversation, Dataset, Defects
+
+_GZIP = b"\x1f\x8b"
+
+
+def read_dataset(path: Path) -> Dataset:
+    """The conversations of a LoCoMo, BEAM or JSON-lines file (see `json_lines`).
+
+    Raises InvalidInputError, naming the line or the place, for a file that is none of these.
+    """
+    data = _bytes(path)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidInputError(f"{path}, line {line}: this is not UTF-8.") from error
+    defects = Defects()
+    try:
+        format, found = _parsed(text, defects)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}, {error}") from error
+    _check(path, found, defects)
+    return Dataset(format, found, hashlib.sha256(data).hexdigest(), dict(defects))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        data = path.read_bytes()
+        return gzip.decompress(data) if data.startswith(_GZIP) else data
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InvalidInputError(f"{path} is damaged: it cannot be unpacked.") from error
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _parsed(text: str, defects: Defects) -> tuple[str, tuple[Conversation, ...]]:
+    document = _document(text)
+    if document is None:
+        return json_lines.NAME, tuple(json_lines.conversations(text.split("\n"), defects))
+    formats: Iterable[tuple[str, Callable[[object], bool], Callable[..., Iterable[Conversation]]]]
+    formats = (
+        (locomo.NAME, locomo.is_locomo, locomo.conversations),
+        (beam.NAME, beam.is_beam, beam.conversations),
+    )
+    for name, knows, conversations in formats:
+        if document and knows(document[0]):
+            return name, tuple(conversations(document, defects))
+    raise InvalidInputError(
+        'line 1: a JSON document is a list of LoCoMo samples ("conversation", "qa") or of BEAM '
+        'chats ("messages", "questions"); anything else comes as lines of JSON, which the README '
+        "describes."
+    )
+
+
+def _document(text: str) -> list[Any] | None:
+    """The samples of a JSON document; None for a file of lines."""
+    start = text.lstrip()
+    if not start.startswith(("[", "{")):
+        return None
+    try:
+        value, end = json.JSONDecoder().raw_decode(start)
+    except (ValueError, RecursionError) as error:
+        if start.startswith("{") and start[1:2] not in ("\n", "\r"):
+            # The first of several lines is wrong, or the only one.
+            return None
+        line = text.count("\n", 0, len(text) - len(start) + getattr(error, "pos", 0)) + 1
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "it cannot be read"
+        raise InvalidInputError(f"line {line} is not JSON: {reason}.") from error
+    if isinstance(value, list):
+        if rest := start[end:].strip():
+            raise InvalidInputError(f"after the list there is more: {rest[:40]!r}.")
+        return cast("list[Any]", value)
+    known = locomo.is_locomo(value) or beam.is_beam(value)
+    return [value] if known and not start[end:].strip() else None
+
+
+def _check(path: Path, found: tuple[Conversation, ...], defects: Defects) -> None:
+    ids = [conversation.id for conversation in found]
+    if twice := sorted({id for id in ids if ids.count(id) > 1}):
+        raise InvalidInputError(f"{path} has two conversations called {twice[0]!r}.")
+    if not any(conversation.questions for conversation in found):
+        wrong = "; ".join(f"{kind}: {count}" for kind, count in defects.items())
+        raise InvalidInputError(
+            f"{path} has no question that can be scored{f' ({wrong})' if wrong else ''}. Each "
+            "question names the ids of the turns that answer it."
+        )

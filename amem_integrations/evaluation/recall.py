@@ -1,0 +1,112 @@
+"""Asking a memory the questions of a dataset, in one way or several, and what each way found.
+
+`amem eval recall` calls this; `report` makes numbers of it.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
+from amem_integrations.evaluation.ingest import Filled, Progress
+from amem_integrations.evaluation.metrics import Ranks, ranks_of
+from amem_integrations.evaluation.questions import QuestionEmbedder
+from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
+from amem_integrations.recall.search import search
+
+Recaller = Callable[[Conversation, Question, int], list[str]]
+"""The ids of the turns that answer a question, best first, at most that many."""
+
+NAME = "amem"
+BASELINE = "amem-dense"
+CUTOFFS = (5, 10, 20, 30)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One way of recall over all questions.
+
+    ranks: of each question's evidence, in the order of `Dataset.asked`.
+    milliseconds: what each question took, without embedding it.
+    """
+
+    name: str
+    ranks: tuple[Ranks, ...]
+    milliseconds: tuple[float, ...]
+    options: RecallOptions | None = None
+    hops: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A way of asking a memory."""
+
+    options: RecallOptions = DEFAULT_OPTIONS
+    hops: int = 1
+
+
+def ask(
+    filled: Filled,
+    setup: Setup,
+    questions: QuestionEmbedder,
+    *,
+    k: int,
+    name: str = NAME,
+    progress: Progress | None = None,
+) -> Run:
+    """What the package's own search finds. Raises whatever `search` raises."""
+
+    def recaller(conversation: Conversation, question: Question, k: int) -> list[str]:
+        hits = filled.memory.perform(
+            lambda rooms, io: search(
+                io,
+                question.text,
+                namespace=filled.home(conversation),
+                k=k,
+                hops=setup.hops,
+                at=question.asked_at,
+                options=setup.options,
+            )
+        )
+        return [hit.note.key for hit in hits]
+
+    ranks, took = _timed(filled.dataset, recaller, questions, k, progress)
+    return Run(name, ranks, took, setup.options, setup.hops)
+
+
+def ask_baseline(
+    dataset: Dataset,
+    questions: QuestionEmbedder,
+    *,
+    k: int,
+    progress: Progress | None = None,
+    embedding: Progress | None = None,
+) -> Run:
+    """What the reference finds, which is `dense`. embedding: its own progress."""
+    # Here, since it imports numpy.
+    from amem_integrations.evaluation.dense import DenseBaseline
+
+    recaller = DenseBaseline(questions, dataset, embedding)
+    return Run(BASELINE, *_timed(dataset, recaller, questions, k, progress))
+
+
+def _timed(
+    dataset: Dataset,
+    recaller: Recaller,
+    questions: QuestionEmbedder,
+    k: int,
+    progress: Progress | None,
+) -> tuple[tuple[Ranks, ...], tuple[float, ...]]:
+    ranks: list[Ranks] = []
+    took: list[float] = []
+    asked = dataset.asked
+    for conversation, question in asked:
+        embedded = len(questions.seconds)
+        started = time.perf_counter()
+        ranking = recaller(conversation, question, k)
+        seconds = time.perf_counter() - started - sum(questions.seconds[embedded:])
+        took.append(seconds * 1000)
+        ranks.append(ranks_of(question.evidence, ranking))
+        if progress is not None:
+            progress(len(ranks), len(asked))
+    return tuple(ranks), tuple(took)

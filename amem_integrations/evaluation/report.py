@@ -1,0 +1,161 @@
+"""What runs come to: estimates by category, differences between runs, times, the fingerprint.
+
+`cli` shows it as a table or as JSON.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from amem_integrations import __version__
+from amem_integrations.evaluation.dataset import Dataset
+from amem_integrations.evaluation.ingest import Filled
+from amem_integrations.evaluation.metrics import scores
+from amem_integrations.evaluation.questions import QuestionEmbedder
+from amem_integrations.evaluation.recall import Run
+from amem_integrations.evaluation.resampling import Estimate, Resampling
+from amem_integrations.operations import Rooms
+from amem_integrations.ports import IO
+
+CORE = "core"
+Estimates = Mapping[str, Mapping[str, Estimate]]
+"""By group ("core", then each category) and metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A run in numbers.
+
+    difference: of the first run to this one, paired by question; empty for the first run.
+    """
+
+    run: Run
+    estimates: Estimates
+    difference: Estimates
+
+
+def score(dataset: Dataset, runs: Sequence[Run], cutoffs: Sequence[int]) -> list[Scored]:
+    """Means and intervals of every run, and how far the first is ahead of each other one."""
+    resampling = Resampling(len(dataset.conversations))
+    tables = [[scores(ranks, cutoffs) for ranks in run.ranks] for run in runs]
+    scored: list[Scored] = []
+    for run, table in zip(runs, tables, strict=True):
+        ahead = [_minus(mine, its) for mine, its in zip(tables[0], table, strict=True)]
+        scored.append(
+            Scored(
+                run,
+                _estimates(dataset, table, resampling),
+                {} if run is runs[0] else _estimates(dataset, ahead, resampling),
+            )
+        )
+    return scored
+
+
+def groups(dataset: Dataset) -> list[str]:
+    """ "core", then its categories, then those that are reported apart."""
+    core = {question.category: question.core for _, question in dataset.asked}
+    return [CORE, *sorted(core, key=lambda category: (not core[category], category))]
+
+
+def _minus(first: Mapping[str, float], second: Mapping[str, float]) -> Mapping[str, float]:
+    return {name: first[name] - second[name] for name in first}
+
+
+def _estimates(
+    dataset: Dataset, table: Sequence[Mapping[str, float]], resampling: Resampling
+) -> Estimates:
+    found: dict[str, dict[str, Estimate]] = {}
+    for group in groups(dataset):
+        for metric in table[0]:
+            values: dict[str, list[float]] = {each.id: [] for each in dataset.conversations}
+            for (conversation, question), row in zip(dataset.asked, table, strict=True):
+                if question.core if group == CORE else question.category == group:
+                    values[conversation.id].append(row[metric])
+            estimate = resampling.estimate(list(values.values()))
+            if estimate is not None:
+                found.setdefault(group, {})[metric] = estimate
+    return found
+
+
+def percentiles(values: Sequence[float]) -> dict[str, float]:
+    """The median and the 95th percentile, each one of the values."""
+    ordered = sorted(values)
+    return {f"p{p}": ordered[math.ceil(len(ordered) * p / 100) - 1] for p in (50, 95)}
+
+
+def fingerprint(filled: Filled, first: Run, cutoffs: Sequence[int]) -> dict[str, Any]:
+    """Everything that the numbers depend on, times apart, and a digest of it."""
+    options, dataset = filled.memory.options, filled.dataset
+
+    async def parts(rooms: Rooms, io: IO) -> dict[str, Any]:
+        return {
+            "analyst": None if options.formation == "off" else rooms.analyst_name,
+            "sparse": io.sparse.name,
+            "engine": type(io.engine).__name__,
+        }
+
+    facts: dict[str, Any] = {
+        "version": __version__,
+        "data": {
+            "format": dataset.format,
+            "sha256": dataset.digest,
+            "conversations": len(dataset.conversations),
+            "turns": sum(len(each.turns) for each in dataset.conversations),
+            "questions": len(dataset.asked),
+        },
+        "formation": options.formation,
+        "mode": options.mode,
+        "embedder": getattr(options.embedder, "name", str(options.embedder)),
+        **filled.memory.perform(parts),
+        "hops": first.hops,
+        "options": None if first.options is None else asdict(first.options),
+        "cutoffs": list(cutoffs),
+    }
+    canonical = json.dumps(facts, sort_keys=True).encode()
+    return {"digest": hashlib.sha256(canonical).hexdigest()[:12], **facts}
+
+
+def as_dict(
+    scored: Sequence[Scored],
+    filled: Filled,
+    questions: QuestionEmbedder,
+    cutoffs: Sequence[int],
+) -> dict[str, Any]:
+    """The whole report, ready for JSON: no text of the data, but every evidence's rank."""
+    dataset = filled.dataset
+    return {
+        "fingerprint": fingerprint(filled, scored[0].run, cutoffs),
+        "defects": dict(dataset.defects),
+        "filling": {
+            "seconds": filled.seconds,
+            "notes": filled.counts(),
+            "usage": asdict(filled.memory.usage().total),
+        },
+        "embedding_milliseconds": percentiles([1000 * each for each in questions.seconds]),
+        "runs": [
+            {
+                "name": each.run.name,
+                "hops": each.run.hops,
+                "options": None if each.run.options is None else asdict(each.run.options),
+                "milliseconds": percentiles(each.run.milliseconds),
+                "estimates": _plain(each.estimates),
+                "difference": _plain(each.difference),
+                "ranks": each.run.ranks,
+            }
+            for each in scored
+        ],
+        "questions": [
+            {"conversation": conversation.id, "category": question.category}
+            for conversation, question in dataset.asked
+        ],
+    }
+
+
+def _plain(estimates: Estimates) -> dict[str, dict[str, Any]]:
+    return {
+        group: {metric: asdict(estimate) for metric, estimate in metrics.items()}
+        for group, metrics in estimates.items()
+    }
