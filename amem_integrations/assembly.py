@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +12,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from amem_integrations.errors import InvalidInputError
+from amem_integrations.errors import InvalidInputError, StoreError
+from amem_integrations.formation.outbox import leave
 from amem_integrations.formation.state import Mode, Settings
 from amem_integrations.formation.worker import Batch, Worker
 from amem_integrations.ledger import Ledger
@@ -30,7 +32,7 @@ from amem_integrations.operations import (
     form_taken,
     take,
 )
-from amem_integrations.ports import AsyncIO, Clock, Runnable, SyncIO, run
+from amem_integrations.ports import IO, AsyncIO, Clock, Runnable, SyncIO, run
 from amem_integrations.store.opening import Encoders, Store, open_store
 from amem_integrations.store.usage import save_usage
 
@@ -132,6 +134,7 @@ class Assembly:
         # Statistics wait for nothing, so more threads would only be in each other's way.
         self.concurrency = 1 if chat_model is None else options.concurrency
         self._worker = self.make_worker(poll=_POLL)
+        self._pid = os.getpid()
         self._hired: list[Worker] = []
 
     def make_worker(self, *, poll: float) -> Worker:
@@ -177,18 +180,27 @@ class Assembly:
 
     def close(self) -> None:
         """Let the worker finish its note, then release the store. Can be repeated."""
+        if os.getpid() != self._pid:
+            # In a forked child nothing of it can be used, and what there is is the parent's.
+            return
         self._worker.close()
         try:
-            run(save_usage(self.sync, self.settings.ledger))
+            run(self._leave(self.sync))
         finally:
             self.store.close()
 
     async def aclose(self) -> None:
         await asyncio.to_thread(self._worker.close)
         try:
-            await save_usage(self.asynchronous, self.settings.ledger)
+            await self._leave(self.asynchronous)
         finally:
             await self.store.aclose()
+
+    async def _leave(self, io: IO) -> None:
+        # Where the store is out of reach, leases run out by themselves.
+        with contextlib.suppress(StoreError):
+            await leave(io, self.sync.engine, self.asynchronous.engine)
+        await save_usage(io, self.settings.ledger)
 
 
 @dataclass(frozen=True)

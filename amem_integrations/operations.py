@@ -111,7 +111,7 @@ async def add(
         for start in range(0, len(notes), _CHUNK):
             chunk = notes[start : start + _CHUNK]
             inline = formation == "inline"
-            stored = await accept(io, chunk, leased=outbox.lease(io.now()) if inline else None)
+            stored = await accept(io, chunk, leased=outbox.lease(io) if inline else None)
             for group in _groups(list(zip(chunk, stored, strict=True)), _at_once(rooms)):
                 held = [await _reconciled(rooms, io, *pair, formation) for pair in group]
                 if inline:

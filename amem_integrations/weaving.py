@@ -93,7 +93,7 @@ async def form_note(rooms: Rooms, io: IO, note: NoteLike, namespace: NamespaceLi
     if held.status in (Status.RAW, Status.PLAIN, Status.PARKED):
         fields = {"status": str(Status.RAW), "attempts": 0, "retry_at": None}
         expect = {"status": str(held.status), "version": held.version}
-        await io.engine.patch(held.id, {**fields, **outbox.lease(io.now())}, expect=expect)
+        await io.engine.patch(held.id, {**fields, **outbox.lease(io)}, expect=expect)
         held = await require(io, held.id, held.namespace)
     if held.status is Status.RAW:
         await form(rooms, io, [held])
@@ -117,7 +117,7 @@ async def _stored(rooms: Rooms, io: IO, turn: Note, formation: Formation) -> lis
     points = await embedded_points(io, notes, first=FIRST_PASSAGES, known=unwoven.vectors)
     for point in points:
         if formation == "inline" and point.payload["status"] == Status.RAW:
-            point.payload.update(outbox.lease(io.now()))
+            point.payload.update(outbox.lease(io))
     await io.engine.insert(points)
     targets = {link.to for note in notes for link in note.outgoing}
     for gone in targets - await existing(io, sorted(targets), turn.namespace):

@@ -9,13 +9,12 @@ import os
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Any
 
 from amem_integrations.conditions import EVERYTHING, Condition, Not, Range, both, ids, match
 from amem_integrations.namespace import decode
 from amem_integrations.note import Note, Status
-from amem_integrations.ports import IO, Point
+from amem_integrations.ports import IO, Engine, Point
 from amem_integrations.store.schema import micros, moment, note_from, within
 
 LEASE = timedelta(minutes=5)
@@ -23,18 +22,35 @@ _BUSY = 1_000
 _RAW = match("status", Status.RAW)
 
 
-def lease(now: datetime) -> dict[str, Any]:
-    """The payload fields that make a raw note this process's to form for a while."""
-    return {"leased_by": _holder(os.getpid()), "lease_until": micros(now + LEASE)}
+def lease(io: IO) -> dict[str, Any]:
+    """The payload fields that make a raw note this memory's to form for a while."""
+    return {"leased_by": _holder(io.engine), "lease_until": micros(io.now() + LEASE)}
 
 
 NO_LEASE: Mapping[str, Any] = {"leased_by": None, "lease_until": None}
 
 
-@cache
-def _holder(pid: int) -> str:
-    """A name for this process that no other has, not even a later one with its number."""
-    return f"{pid}-{uuid.uuid4().hex[:12]}"
+# The names under which open stores of this process hold leases.
+_holders: dict[Engine, str] = {}
+
+
+def _holder(engine: Engine) -> str:
+    """A name for an open store that no other has, nor the same one in a forked process."""
+    name = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
+    held = _holders.setdefault(engine, name)
+    if held.split("-")[0] != name.split("-")[0]:
+        held = _holders[engine] = name
+    return held
+
+
+async def leave(io: IO, *engines: Engine) -> None:
+    """Give back whatever is leased by stores that are about to be closed."""
+    names = [_holders.pop(engine) for engine in {*engines} if engine in _holders]
+    if names:
+        leased = both(_RAW, match("leased_by", *names))
+        for point in await io.engine.scroll(leased, limit=_BUSY, fields=("leased_by",)):
+            expect = {"status": str(Status.RAW), "leased_by": point.payload["leased_by"]}
+            await io.engine.patch(point.id, NO_LEASE, expect=expect)
 
 
 async def claim(
@@ -60,7 +76,7 @@ async def claim(
         found = await io.engine.scroll(
             within(namespace, waiting), limit=most, order_by="created_at"
         )
-        taken = await _take(io, found, lease(now))
+        taken = await _take(io, found, lease(io))
         # Where another worker was quicker with all of them, there may be more to look for.
         if taken:
             return taken
@@ -88,7 +104,7 @@ async def release(io: IO, notes: Sequence[Note]) -> None:
         expect = {
             "status": str(Status.RAW),
             "version": note.version,
-            "leased_by": _holder(os.getpid()),
+            "leased_by": _holder(io.engine),
         }
         await io.engine.patch(note.id, NO_LEASE, expect=expect)
 
@@ -111,10 +127,10 @@ def _due(now: datetime) -> Condition:
 
 def _leased(io: IO, now: datetime) -> Condition:
     running = Range("lease_until", gt=micros(now))
-    # Nobody else can have an exclusive store open, so another holder is a process that died.
-    return (
-        both(running, match("leased_by", _holder(os.getpid()))) if io.engine.exclusive else running
-    )
+    if not io.engine.exclusive:
+        return running
+    # No other process can have the store open; whoever is not open here is dead or closed.
+    return both(running, match("leased_by", _holder(io.engine), *_holders.values()))
 
 
 async def unpark(io: IO) -> int:

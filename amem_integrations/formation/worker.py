@@ -8,7 +8,9 @@ threads or tasks have at hand. `operations` says how notes are taken and formed.
 import asyncio
 import contextlib
 import logging
+import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator
 from typing import NamedTuple, Protocol
@@ -17,6 +19,8 @@ from amem_integrations.errors import StoreClosedError
 from amem_integrations.note import Note
 
 _LOG = logging.getLogger(__name__)
+CLOSING = 10.0
+"""Seconds for which closing waits for the notes at hand."""
 _LONGEST_PAUSE = 60.0
 # Whoever flushes does not wait for a model that is away for longer than a moment.
 _OUTAGE = 8.0
@@ -52,12 +56,16 @@ class Worker:
         self._work = work
         self._concurrency = concurrency
         self._poll = poll
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pid = os.getpid()
         self._changed = threading.Condition()
         # Every call has a number. A look has seen what was stored before the calls made by then.
         self._calls = 0
         self._seen = 0
         self._freed = 0
-        self._busy = 0
+        self._turns: set[_Turn] = set()
         self._pause = 0.0
         self._stop = False
         self._threads: list[threading.Thread] = []
@@ -72,35 +80,50 @@ class Worker:
 
     def wake(self) -> None:
         """There is something to form. Starts a thread where none is free; returns at once."""
-        with self._changed:
-            self._call()
+        with self._state():
+            try:
+                self._call()
+            except RuntimeError as error:
+                # At interpreter exit, or at the limit of threads. What waits is not lost.
+                _LOG.warning("Background formation has to wait (%s).", type(error).__name__)
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until nothing can be taken; False after `timeout` seconds, or in an outage."""
-        with self._changed:
+        """Wait until nothing can be taken; False after `timeout` seconds, or in an outage.
+
+        Also False when it was stopped. Raises RuntimeError where no thread can be started.
+        """
+        with self._state():
             self._call()
             calls = self._calls
 
             def quiet() -> bool:
-                return not self._busy and self._seen >= max(calls, self._freed)
+                busy = any(turn.goes_on for turn in self._turns)
+                return not busy and self._seen >= max(calls, self._freed)
 
             self._changed.wait_for(lambda: self._stop or quiet() or self._pause > _OUTAGE, timeout)
-            return self._stop or quiet()
+            return quiet()
 
     def stop(self) -> None:
         """Tell threads and tasks to end after the notes at hand; does not wait for them."""
-        with self._changed:
+        with self._state():
             self._stop = True
             for wake in (*self._asleep, *self._paused):
                 wake()
             self._changed.notify_all()
 
-    def close(self, timeout: float = 10.0) -> None:
-        """`stop`, and wait for the threads."""
+    def close(self, timeout: float | None = None) -> None:
+        """`stop`, and wait for the threads, all in all `timeout` seconds (CLOSING)."""
         self.stop()
+        end = time.monotonic() + (CLOSING if timeout is None else timeout)
         for thread in self._threads:
             if thread is not threading.current_thread():
-                thread.join(timeout)
+                thread.join(max(0.0, end - time.monotonic()))
+
+    def _state(self) -> threading.Condition:
+        """The lock of everything here. A forked child has no threads yet, and begins anew."""
+        if self._pid != os.getpid():
+            self._begin()
+        return self._changed
 
     def _call(self) -> None:
         self._calls += 1
@@ -112,8 +135,8 @@ class Worker:
         if len(self._threads) < self._concurrency:
             name = f"amem-formation-{len(self._threads) + 1}"
             thread = threading.Thread(target=self._serve, name=name, daemon=True)
-            self._threads.append(thread)
             thread.start()
+            self._threads.append(thread)
 
     # -- threads -----------------------------------------------------------------------------
 
@@ -143,8 +166,9 @@ class Worker:
                 self._loops.remove(loop)
 
     async def _aserve(self) -> None:
+        loop = asyncio.get_running_loop()
         while not self._stop:
-            with self._turn() as turn:
+            with self._turn(loop) as turn:
                 turn.found(await self._work.atake())
                 if turn.notes:
                     turn.trouble = await self._work.aform(turn.notes)
@@ -155,26 +179,28 @@ class Worker:
     # -- both --------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _turn(self) -> Generator["_Turn"]:
+    def _turn(self, loop: asyncio.AbstractEventLoop | None = None) -> Generator["_Turn"]:
         """A look at the queue and the forming of what it took; survives whatever that raises."""
         with self._changed:
-            turn = _Turn(self, self._calls)
-            self._busy += 1
+            turn = _Turn(self, self._calls, loop)
+            self._turns.add(turn)
         try:
             yield turn
         except StoreClosedError:
+            turn.trouble = True
             self.stop()
-        except (asyncio.CancelledError, KeyboardInterrupt):
-            raise
         except BaseException as error:
-            # Whatever it is, also the exit() of a model's library: a thread that ended would
-            # leave flush() waiting for ever.
+            # Also the exit() of a model's library: a thread that ended would leave flush()
+            # waiting for ever. A task is told by such errors to end, and a signal's handler
+            # never runs in these threads.
+            if loop is not None and not _is_the_works(error):
+                raise
             turn.trouble = True
             _LOG.warning("Background formation broke off (%s).", type(error).__name__)
             _LOG.debug("Why.", exc_info=error)
         finally:
             with self._changed:
-                self._busy -= 1
+                self._turns.discard(turn)
                 if turn.notes or turn.trouble:
                     # What was kept from the others meanwhile can be taken now.
                     self._calls += 1
@@ -208,6 +234,14 @@ class Worker:
                         sleepers.remove(wake)
 
 
+def _is_the_works(error: BaseException) -> bool:
+    """Whether an error in a task came out of its work, and is not what ends the task."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and not task.cancelling()
+    return isinstance(error, Exception)
+
+
 class _Bell:
     """What wakes a task; may be rung from any thread."""
 
@@ -231,14 +265,22 @@ class _Bell:
 
 
 class _Turn:
-    """What came of a look, begun when there had been `calls` calls."""
+    """What came of a look, begun when there had been `calls` calls, in a thread or on a loop."""
 
-    def __init__(self, worker: Worker, calls: int) -> None:
+    def __init__(
+        self, worker: Worker, calls: int, loop: asyncio.AbstractEventLoop | None = None
+    ) -> None:
         self._worker = worker
+        self._loop = loop
         self.calls = calls
         self.notes: list[Note] = []
         self.due: float | None = None
         self.trouble = False
+
+    @property
+    def goes_on(self) -> bool:
+        """False once the loop was closed amid it."""
+        return self._loop is None or not self._loop.is_closed()
 
     def found(self, batch: Batch) -> None:
         self.notes, self.due = batch

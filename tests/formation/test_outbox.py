@@ -45,7 +45,7 @@ def claim(memory: AgenticMemory, most: int = 1, **options: Any) -> list[str]:
 
 
 def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "_holder", lambda pid: "another")
+    monkeypatch.setattr(outbox, "_holder", lambda engine: "another")
 
 
 def shared(memory: AgenticMemory, monkeypatch: pytest.MonkeyPatch) -> None:

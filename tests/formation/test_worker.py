@@ -1,6 +1,8 @@
 """The worker: whatever happens to it, whoever waits for it gets an answer."""
 
 import asyncio
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -74,7 +76,9 @@ def test_an_error_is_waited_out_and_the_thread_lives_on(error: BaseException) ->
 
 def test_a_closed_store_ends_the_worker_and_whoever_waits() -> None:
     worker = Worker(Queue(StoreClosedError("closed")))
-    assert worker.flush(5)
+    begun = time.monotonic()
+    assert not worker.flush(30)
+    assert time.monotonic() - begun < 20
     worker.close()
 
 
@@ -200,4 +204,56 @@ def test_tasks_of_a_loop_that_ended_without_a_word_are_not_waited_for() -> None:
     queue.left.append(1)
     assert worker.flush(5)
     assert queue.formed == 1
+    worker.close()
+
+
+def test_tasks_of_a_loop_that_was_closed_amid_their_work_are_not_waited_for() -> None:
+    class Endless(Queue):
+        async def aform(self, notes: list[Note]) -> bool:
+            await asyncio.Event().wait()
+            return False
+
+    queue = Endless(1, 1)
+    worker = Worker(queue)
+    loop = asyncio.new_event_loop()
+    loop.create_task(worker.serve())  # noqa: RUF006
+    loop.run_until_complete(asyncio.sleep(0.05))
+    # Kept, so that nothing is tidied up by chance.
+    tasks = cast("list[Any]", list(asyncio.all_tasks(loop)))
+    for task in tasks:
+        task._log_destroy_pending = False
+    loop.close()
+    assert worker.flush(5)
+    assert queue.formed == 1
+    worker.close()
+
+
+def test_closing_waits_for_all_threads_together() -> None:
+    go_on = threading.Event()
+    worker = Worker(Queue(*[1] * 4, form=lambda: not go_on.wait(60)), concurrency=4)
+    assert not worker.flush(0.5)
+    begun = time.monotonic()
+    worker.close(0.5)
+    assert time.monotonic() - begun < 1.5
+    go_on.set()
+    worker.close(30)
+    assert not any(thread.is_alive() for thread in worker._threads)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_in_a_forked_child_it_begins_anew() -> None:
+    go_on = threading.Event()
+    worker = Worker(Queue(1, form=lambda: not go_on.wait(60)))
+    assert not worker.flush(0.5)
+    with worker._changed:
+        child = os.fork()
+        if child == 0:
+            try:
+                signal.alarm(30)
+                os._exit(0 if worker.flush(10) and len(worker._threads) == 1 else 1)
+            finally:
+                os._exit(2)
+    go_on.set()
+    assert os.waitpid(child, 0)[1] == 0
     worker.close()
