@@ -16,7 +16,6 @@ from amem_integrations.cli import render
 from amem_integrations.cli.options import ApiKey, Embedder, Model
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.ablation import switches, with_settings, without
-from amem_integrations.evaluation.dataset import Dataset
 from amem_integrations.evaluation.ingest import fill
 from amem_integrations.evaluation.questions import QuestionEmbedder, timed
 from amem_integrations.evaluation.reading import read_dataset
@@ -103,7 +102,7 @@ def recall(
     ablated = {name: replace(setup, options=without(setup.options, name)) for name in off}
     cutoffs = sorted(set(k or CUTOFFS))
     depth = max(*cutoffs, _DEEPEST)
-    dataset = _dataset(data, limit)
+    dataset = read_dataset(data, limit=limit)
     with (
         _opened(location, formation, model, mode, embedder, api_key) as (memory, questions),
         _progress() as stage,
@@ -123,11 +122,6 @@ def recall(
         typer.echo(json.dumps(report, indent=1))
     else:
         eval_table.show(render.terminal(), report)
-
-
-def _dataset(data: Path, limit: int | None) -> Dataset:
-    dataset = read_dataset(data)
-    return replace(dataset, conversations=dataset.conversations[:limit])
 
 
 @contextmanager

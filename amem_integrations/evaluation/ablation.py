@@ -3,6 +3,7 @@
 Read from `RecallOptions` itself, so that a signal added there is an ablation here.
 """
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -66,8 +67,10 @@ def _like(before: object, name: str, text: str) -> object:
         value: object = json.loads(text)
     except ValueError:
         value = text
-    if isinstance(before, float) and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+    if isinstance(before, float):
+        # ".5" and "1" are numbers too, if not JSON's or not floats.
+        with contextlib.suppress(ValueError):
+            value = float(text)
     if before is not None and type(value) is not type(before):
         kind = type(before).__name__
         raise InvalidInputError(f"{name} is of type {kind}; got {text!r}.")

@@ -25,7 +25,7 @@ def conversations(chats: Iterable[object], defects: Defects) -> Iterator[Convers
     for place, value in enumerate(chats, 1):
         chat = Fields.of(value, f"chat {place}")
         id = chat.id("id")
-        turns = defects.said(_turns(chat))
+        turns = defects.said(_turns(Fields(chat.value, f"chat {id}")))
         asked = [
             _question(Fields.of(each, f"chat {id}, question {number}"))
             for number, each in enumerate(chat.list("questions"), 1)

@@ -21,8 +21,10 @@ class _Read:
     questions: list[Question] = field(default_factory=list[Question])
 
 
-def conversations(lines: Iterable[str], defects: Defects) -> list[Conversation]:
-    """In the order in which the file first names them.
+def conversations(
+    lines: Iterable[str], defects: Defects, limit: int | None = None
+) -> list[Conversation]:
+    """In the order in which the file first names them, at most `limit`.
 
     Raises InvalidInputError with the number of a line that is neither turn nor question.
     """
@@ -38,7 +40,7 @@ def conversations(lines: Iterable[str], defects: Defects) -> list[Conversation]:
         else:
             held.turns.append(_turn(_known(entry, _TURN)))
     found: list[Conversation] = []
-    for id, held in read.items():
+    for id, held in list(read.items())[:limit]:
         turns = defects.said(held.turns)
         found.append(Conversation(id, turns, defects.answerable(held.questions, turns)))
     return found

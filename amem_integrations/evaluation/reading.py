@@ -15,9 +15,10 @@ from amem_integrations.evaluation.dataset import Conversation, Dataset, Defects
 _GZIP = b"\x1f\x8b"
 
 
-def read_dataset(path: Path) -> Dataset:
+def read_dataset(path: Path, *, limit: int | None = None) -> Dataset:
     """The conversations of a LoCoMo, BEAM or JSON-lines file (see `json_lines`).
 
+    limit: only the first so many of them; defects are theirs alone.
     Raises InvalidInputError, naming the line or the place, for a file that is none of these.
     """
     data = _bytes(path)
@@ -28,7 +29,7 @@ def read_dataset(path: Path) -> Dataset:
         raise InvalidInputError(f"{path}, line {line}: this is not UTF-8.") from error
     defects = Defects()
     try:
-        format, found = _parsed(text, defects)
+        format, found = _parsed(text, limit, defects)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}, {error}") from error
     _check(path, found, defects)
@@ -45,10 +46,10 @@ def _bytes(path: Path) -> bytes:
         raise InvalidInputError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _parsed(text: str, defects: Defects) -> tuple[str, tuple[Conversation, ...]]:
+def _parsed(text: str, limit: int | None, defects: Defects) -> tuple[str, tuple[Conversation, ...]]:
     document = _document(text)
     if document is None:
-        return json_lines.NAME, tuple(json_lines.conversations(text.split("\n"), defects))
+        return json_lines.NAME, tuple(json_lines.conversations(text.split("\n"), defects, limit))
     formats: Iterable[tuple[str, Callable[[object], bool], Callable[..., Iterable[Conversation]]]]
     formats = (
         (locomo.NAME, locomo.is_locomo, locomo.conversations),
@@ -56,7 +57,7 @@ def _parsed(text: str, defects: Defects) -> tuple[str, tuple[Conversation, ...]]
     )
     for name, knows, conversations in formats:
         if document and knows(document[0]):
-            return name, tuple(conversations(document, defects))
+            return name, tuple(conversations(document[:limit], defects))
     raise InvalidInputError(
         'line 1: a JSON document is a list of LoCoMo samples ("conversation", "qa") or of BEAM '
         'chats ("messages", "questions"); anything else comes as lines of JSON, which the README '
