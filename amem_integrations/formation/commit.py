@@ -136,8 +136,8 @@ async def _commit_one(
             # Rather without them than not at all.
             tally["dropped.evolution.contention"] = len(judged.proposed.evolutions)
         evolutions = len(writes) - (not written)
-        present = _must_exist(note if written else writes[0], judged)
-        if not writes or await _write(io, {note.id: note, **notes}, writes, present):
+        drawn_on = _drawn_on(note if written else writes[0], judged)
+        if not writes or await _write(io, {note.id: note, **notes}, writes, drawn_on):
             _count(settings, tally)
             links = len((note if written else writes[0]).links)
             return outcome("formed", links=links, evolutions=evolutions)
@@ -234,22 +234,26 @@ def _evolved(
     return writes
 
 
-def _must_exist(note: Note, judged: _Judged) -> set[str]:
-    """The notes without which the commit would be wrong."""
+def _drawn_on(note: Note, judged: _Judged) -> set[str]:
+    """The notes without which, or with another text, the commit would be wrong."""
     return {link.to for link in note.outgoing}.union(judged.sources)
 
 
 async def _write(
-    io: IO, before: Mapping[str, Note], writes: Sequence[Note], present: set[str]
+    io: IO, before: Mapping[str, Note], writes: Sequence[Note], drawn_on: set[str]
 ) -> bool:
-    """Write all notes in one operation; False when one of them was changed meanwhile."""
+    """Write all notes in one operation; False when one of them was changed meanwhile.
+
+    So it is when the text of a note that is drawn on was, or when that note is gone.
+    """
     olds = [before[note.id] for note in writes]
     known = await known_vectors(io, olds)
     points = await embedded_points(io, writes, known=known)
     left_out = await io.engine.commit(
         points,
-        expect={note.id: as_read(note) for note in olds},
-        present=present - {note.id for note in writes},
+        expect={id: {"content": before[id].content} for id in drawn_on & before.keys()}
+        | {note.id: as_read(note) for note in olds},
+        present=drawn_on - before.keys(),
         new=archived(olds),
     )
     return not left_out

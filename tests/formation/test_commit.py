@@ -104,6 +104,31 @@ def test_a_candidate_given_new_text_meanwhile_is_judged_again(
     assert memory.health()["formation.stale"] == 1
 
 
+@pytest.mark.parametrize("mode", ["fused", "staged", "batched"])
+def test_a_candidate_given_new_text_in_the_last_moment_is_judged_again(
+    mode: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def copies(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+        return links_everything(text, candidates) | {
+            "context": " ".join([text, *(c["text"] for c in candidates)]),
+            "evolutions": [],
+        }
+
+    with open_memory(model=chat_model(copies), mode=mode) as memory:
+        old = memory.add("The redis cache")
+
+        async def while_another_updates(io: Any, *args: Any, **kwargs: Any) -> Any:
+            monkeypatch.setattr(commit, "embedded_points", embedded_points)
+            memory.update(old, "A kayak trip")
+            return await embedded_points(io, *args, **kwargs)
+
+        monkeypatch.setattr(commit, "embedded_points", while_another_updates)
+        note = memory.add("The violin lesson")
+        assert note.status is Status.FORMED
+        assert "redis" not in note.context
+        assert memory.health()["formation.stale"] == 1
+
+
 def test_a_note_updated_while_it_is_formed_is_formed_from_the_new_text(
     memory: AgenticMemory, judge: Interference
 ) -> None:
