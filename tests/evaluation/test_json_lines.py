@@ -1,7 +1,9 @@
 """Our own lines of JSON: turns and questions, and errors with the number of the line."""
 
 import json
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,3 +92,14 @@ def test_a_limit_takes_the_first_conversations() -> None:
 def test_a_line_that_is_wrong_says_which_and_why(wrong: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         read(TURN, wrong)
+
+
+def test_the_readme_s_example_is_read() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    example = re.search(r"^```jsonl\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+    assert example is not None
+    defects = Defects()
+    (calvin,) = conversations(example[1].splitlines(), defects)
+    assert [turn.id for turn in calvin.turns] == ["t1", "t2"]
+    assert calvin.questions[0].evidence == ("t1", "t2")
+    assert not defects
