@@ -36,6 +36,7 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Set an option of recall; can be repeated."),
 ]
+Hops = Annotated[int, typer.Option(min=0, help="How many links to follow.")]
 Limit = Annotated[
     int | None, typer.Option(min=1, help="Take the first so many conversations only.")
 ]
@@ -79,7 +80,7 @@ def recall(
         bool, typer.Option("--ablate", help="--without every signal, one at a time.")
     ] = False,
     settings: Settings = None,
-    hops: Annotated[int, typer.Option(min=0, help="How many links to follow.")] = 1,
+    hops: Hops = 1,
     k: Annotated[
         list[int] | None,
         typer.Option("-k", min=1, help="Report recall@k; can be repeated. [5, 10, 20, 30]"),
@@ -122,6 +123,40 @@ def recall(
         typer.echo(json.dumps(report, indent=1))
     else:
         eval_table.show(render.terminal(), report)
+
+
+@commands.command()
+def abstention(
+    data: Data,
+    settings: Settings = None,
+    hops: Hops = 1,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many notes at most.")] = 10,
+    limit: Limit = None,
+    formation: Formation = None,
+    model: Model = None,
+    mode: Mode = "batched",
+    embedder: Embedder = None,
+    location: Kept = None,
+    api_key: ApiKey = None,
+    as_json: Json = False,
+) -> None:
+    """Whether scores tell questions of one conversation from those of another."""
+    from amem_integrations.cli import eval_table
+    from amem_integrations.evaluation.abstention import answers, as_dict, curve
+
+    setup = Setup(with_settings(DEFAULT_OPTIONS, settings or ()), hops)
+    dataset = read_dataset(data, limit=limit)
+    with (
+        _opened(location, formation, model, mode, embedder, api_key) as (memory, _),
+        _progress() as stage,
+    ):
+        filled = fill(memory, dataset, stage("remembering"))
+        found = answers(filled, setup, k=k, progress=stage("asking"))
+        report = as_dict(curve(found), filled, setup, k)
+    if as_json:
+        typer.echo(json.dumps(report, indent=1))
+    else:
+        eval_table.show_abstention(render.terminal(), report)
 
 
 @contextmanager

@@ -26,6 +26,27 @@ def show(console: Console, report: Report) -> None:
     console.print(_facts(report))
 
 
+def show_abstention(console: Console, report: Report) -> None:
+    """Print the report that `evaluation.abstention.as_dict` makes."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("hits from", "empty, other's", "empty, own", "evidence lost"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for point in report["points"]:
+        shares = (point[name] for name in ("empty", "empty_own", "lost"))
+        table.add_row(
+            f"{point['threshold']:.3f}",
+            *(f"{100 * share['mean']:.1f}% {_interval(share)}" for share in shares),
+        )
+    console.print(table)
+    for line in (
+        "Hits with a lower score are dropped. Empty: questions that nothing answers, asked of",
+        "another conversation and of their own. Lost: questions whose evidence had been found.",
+    ):
+        console.print(line, style="dim")
+    console.print()
+    console.print(_facts(report))
+
+
 def _main(report: Report) -> str:
     """The metric whose interval is shown."""
     metrics = list(next(iter(report["runs"][0]["estimates"].values())))

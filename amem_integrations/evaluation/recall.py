@@ -6,11 +6,13 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
 from amem_integrations.evaluation.ingest import Filled, Progress
 from amem_integrations.evaluation.metrics import Ranks, ranks_of
 from amem_integrations.evaluation.questions import QuestionEmbedder
+from amem_integrations.note import Hit
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.recall.search import search
 
@@ -23,26 +25,25 @@ CUTOFFS = (5, 10, 20, 30)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """One way of recall over all questions.
-
-    ranks: of each question's evidence, in the order of `Dataset.asked`.
-    milliseconds: what each question took, without embedding it.
-    """
-
-    name: str
-    ranks: tuple[Ranks, ...]
-    milliseconds: tuple[float, ...]
-    options: RecallOptions | None = None
-    hops: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Setup:
     """A way of asking a memory."""
 
     options: RecallOptions = DEFAULT_OPTIONS
     hops: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One way of recall over all questions.
+
+    ranks: of each question's evidence, in the order of `Dataset.asked`.
+    milliseconds: what each question took, without embedding it. setup: None for a baseline.
+    """
+
+    name: str
+    ranks: tuple[Ranks, ...]
+    milliseconds: tuple[float, ...]
+    setup: Setup | None = None
 
 
 def ask(
@@ -57,21 +58,34 @@ def ask(
     """What the package's own search finds. Raises whatever `search` raises."""
 
     def recaller(conversation: Conversation, question: Question, k: int) -> list[str]:
-        hits = filled.memory.perform(
-            lambda rooms, io: search(
-                io,
-                question.text,
-                namespace=filled.home(conversation),
-                k=k,
-                hops=setup.hops,
-                at=question.asked_at,
-                options=setup.options,
-            )
-        )
+        hits = hits_of(filled, setup, conversation, question.text, k=k, at=question.asked_at)
         return [hit.note.key for hit in hits]
 
     ranks, took = _timed(filled.dataset, recaller, questions, k, progress)
-    return Run(name, ranks, took, setup.options, setup.hops)
+    return Run(name, ranks, took, setup)
+
+
+def hits_of(
+    filled: Filled,
+    setup: Setup,
+    conversation: Conversation,
+    text: str,
+    *,
+    k: int,
+    at: datetime | None = None,
+) -> list[Hit]:
+    """What a search among the notes of one conversation finds."""
+    return filled.memory.perform(
+        lambda rooms, io: search(
+            io,
+            text,
+            namespace=filled.home(conversation),
+            k=k,
+            hops=setup.hops,
+            at=at,
+            options=setup.options,
+        )
+    )
 
 
 def ask_baseline(

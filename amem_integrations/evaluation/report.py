@@ -15,7 +15,7 @@ from amem_integrations.evaluation.dataset import Dataset
 from amem_integrations.evaluation.ingest import Filled
 from amem_integrations.evaluation.metrics import scores
 from amem_integrations.evaluation.questions import QuestionEmbedder
-from amem_integrations.evaluation.recall import Run
+from amem_integrations.evaluation.recall import Run, Setup
 from amem_integrations.evaluation.resampling import Estimate, Resampling
 from amem_integrations.operations import Rooms
 from amem_integrations.ports import IO
@@ -86,7 +86,7 @@ def percentiles(values: Sequence[float]) -> dict[str, float]:
     return {f"p{p}": ordered[math.ceil(len(ordered) * p / 100) - 1] for p in (50, 95)}
 
 
-def fingerprint(filled: Filled, first: Run, cutoffs: Sequence[int]) -> dict[str, Any]:
+def fingerprint(filled: Filled, setup: Setup | None, **further: Any) -> dict[str, Any]:
     """Everything that the numbers depend on, times apart, and a digest of it."""
     options, dataset = filled.memory.options, filled.dataset
 
@@ -110,9 +110,8 @@ def fingerprint(filled: Filled, first: Run, cutoffs: Sequence[int]) -> dict[str,
         "mode": options.mode,
         "embedder": getattr(options.embedder, "name", str(options.embedder)),
         **filled.memory.perform(parts),
-        "hops": first.hops,
-        "options": None if first.options is None else asdict(first.options),
-        "cutoffs": list(cutoffs),
+        **_shown(setup),
+        **further,
     }
     canonical = json.dumps(facts, sort_keys=True).encode()
     return {"digest": hashlib.sha256(canonical).hexdigest()[:12], **facts}
@@ -127,19 +126,13 @@ def as_dict(
     """The whole report, ready for JSON: no text of the data, but every evidence's rank."""
     dataset = filled.dataset
     return {
-        "fingerprint": fingerprint(filled, scored[0].run, cutoffs),
-        "defects": dict(dataset.defects),
-        "filling": {
-            "seconds": filled.seconds,
-            "notes": filled.counts(),
-            "usage": asdict(filled.memory.usage().total),
-        },
+        "fingerprint": fingerprint(filled, scored[0].run.setup, cutoffs=list(cutoffs)),
+        **filling(filled),
         "embedding_milliseconds": percentiles([1000 * each for each in questions.seconds]),
         "runs": [
             {
                 "name": each.run.name,
-                "hops": each.run.hops,
-                "options": None if each.run.options is None else asdict(each.run.options),
+                **_shown(each.run.setup),
                 "milliseconds": percentiles(each.run.milliseconds),
                 "estimates": _plain(each.estimates),
                 "difference": _plain(each.difference),
@@ -152,6 +145,24 @@ def as_dict(
             for conversation, question in dataset.asked
         ],
     }
+
+
+def filling(filled: Filled) -> dict[str, Any]:
+    """What was wrong with the data, and what became of it."""
+    return {
+        "defects": dict(filled.dataset.defects),
+        "filling": {
+            "seconds": filled.seconds,
+            "notes": filled.counts(),
+            "usage": asdict(filled.memory.usage().total),
+        },
+    }
+
+
+def _shown(setup: Setup | None) -> dict[str, Any]:
+    if setup is None:
+        return {"hops": None, "options": None}
+    return {"hops": setup.hops, "options": asdict(setup.options)}
 
 
 def _plain(estimates: Estimates) -> dict[str, dict[str, Any]]:

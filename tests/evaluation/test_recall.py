@@ -31,7 +31,7 @@ def test_no_more_than_k_are_looked_at(filled: Held) -> None:
 def test_a_run_remembers_what_it_was_set_to(filled: Held) -> None:
     setup = Setup(RecallOptions(sparse=0), hops=0)
     run = ask(filled[0], setup, filled[1], k=10, name="without sparse")
-    assert (run.name, run.options, run.hops) == ("without sparse", setup.options, 0)
+    assert (run.name, run.setup) == ("without sparse", setup)
 
 
 def test_options_reach_the_search(filled: Held) -> None:

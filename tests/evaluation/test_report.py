@@ -72,13 +72,15 @@ def test_percentiles_are_values_that_occurred() -> None:
 
 
 def test_a_fingerprint_is_the_same_for_the_same_set_up_only(filled: Held) -> None:
-    held, questions = filled
-    run = ask(held, Setup(), questions, k=5)
-    other = ask(held, Setup(RecallOptions(damping=0.25)), questions, k=5)
-    found = fingerprint(held, run, [5])
-    assert fingerprint(held, ask(held, Setup(), questions, k=5), [5]) == found
-    assert fingerprint(held, other, [5])["digest"] != found["digest"]
-    assert fingerprint(held, run, [5, 10])["digest"] != found["digest"]
+    held, _ = filled
+    found = fingerprint(held, Setup(), cutoffs=[5])
+    assert fingerprint(held, Setup(), cutoffs=[5]) == found
+    for other in (
+        fingerprint(held, Setup(RecallOptions(damping=0.25)), cutoffs=[5]),
+        fingerprint(held, Setup(hops=0), cutoffs=[5]),
+        fingerprint(held, Setup(), cutoffs=[5, 10]),
+    ):
+        assert other["digest"] != found["digest"]
     assert (found["embedder"], found["formation"], found["analyst"]) == ("hash-256", "off", None)
     assert found["data"]["turns"] == 7
     assert found["options"]["damping"] == 0.5

@@ -1,0 +1,98 @@
+"""Questions of one conversation asked of another: what a threshold empties, and what it loses."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from math import inf
+
+import pytest
+
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.evaluation.abstention import Answers, answers, curve
+from amem_integrations.evaluation.ingest import Filled
+from amem_integrations.evaluation.questions import QuestionEmbedder
+from amem_integrations.evaluation.recall import Setup
+
+Held = tuple[Filled, QuestionEmbedder]
+
+FOUND = Answers(
+    foreign=[[0.1, 0.3], [0.5, -inf]],
+    own=[[0.4, 0.6], [0.8, 0.9]],
+    evidence=[[0.2, 0.6], [0.8, 0.9]],
+)
+
+
+def test_without_a_loss_the_threshold_is_the_lowest_score_of_evidence() -> None:
+    (point,) = curve(FOUND, [0.0])
+    assert point.threshold == 0.2
+    assert point.lost.mean == 0.0
+    # 0.1 and what found nothing at all.
+    assert point.empty.mean == 0.5
+    assert point.empty_own.mean == 0.0
+
+
+def test_a_loss_that_is_allowed_buys_a_higher_threshold() -> None:
+    (point,) = curve(FOUND, [0.25])
+    assert point.threshold == 0.6
+    assert point.lost.mean == 0.25
+    assert point.empty.mean == 1.0
+    assert point.empty_own.mean == 0.25
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.1, 0.3, 0.5, 0.99, 1.0])
+def test_no_more_is_lost_than_allowed(loss: float) -> None:
+    (point,) = curve(FOUND, [loss])
+    assert point.lost.mean <= loss
+
+
+def test_shares_have_intervals_by_conversation() -> None:
+    (point,) = curve(FOUND, [0.0])
+    assert (point.empty.low, point.empty.high, point.empty.count) == (0.5, 0.5, 4)
+
+
+def test_nothing_found_has_no_curve() -> None:
+    assert curve(Answers([[0.1], [0.2]], [[0.1], [0.2]], [[], []])) == []
+
+
+def test_each_question_is_asked_of_its_own_and_of_another_conversation(filled: Held) -> None:
+    found = answers(filled[0], Setup())
+    assert [len(scores) for scores in found.own] == [2, 1]
+    assert [len(scores) for scores in found.foreign] == [2, 1]
+    assert [len(scores) for scores in found.evidence] == [2, 1]
+    for foreign, own in zip(found.foreign, found.own, strict=True):
+        assert max(own) > max(foreign)
+
+
+def test_the_other_conversation_is_asked_whatever_its_time(filled: Held) -> None:
+    held, _ = filled
+    early = datetime(2020, 1, 1, tzinfo=UTC)
+    conversations = tuple(
+        replace(each, questions=tuple(replace(q, asked_at=early) for q in each.questions))
+        for each in held.dataset.conversations
+    )
+    found = answers(
+        replace(held, dataset=replace(held.dataset, conversations=conversations)), Setup()
+    )
+    assert found.own == [[-inf, -inf], [-inf]]
+    assert max(map(max, found.foreign)) > 0
+
+
+def test_questions_that_stand_apart_are_not_asked(filled: Held) -> None:
+    held, _ = filled
+    boat, garden = held.dataset.conversations
+    apart = replace(boat, questions=tuple(replace(q, core=False) for q in boat.questions))
+    dataset = replace(held.dataset, conversations=(apart, garden))
+    found = answers(replace(held, dataset=dataset), Setup())
+    assert found.own[0] == found.foreign[0] == []
+
+
+def test_progress_counts_questions(filled: Held) -> None:
+    seen: list[tuple[int, int]] = []
+    answers(filled[0], Setup(), progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_one_conversation_is_too_few(filled: Held) -> None:
+    held, _ = filled
+    alone = replace(held.dataset, conversations=held.dataset.conversations[:1])
+    with pytest.raises(InvalidInputError, match=r"here is only one"):
+        answers(replace(held, dataset=alone), Setup())
