@@ -75,6 +75,18 @@ async def retract(io: IO, note_id: str, namespace: Namespace, analyst: str) -> R
     return total
 
 
+async def retract_late(io: IO, note: Note, analyst: str) -> Retraction:
+    """Take back what the text before `note` caused between a `retract` and the write of `note`.
+
+    A formation that was under way may have been committed then. Nothing if `note` was formed
+    since, for what there is may be its own.
+    """
+    held = (await load(io, [note.id], note.namespace)).get(note.id)
+    if held is None or held.version != note.version:
+        return Retraction()
+    return await retract(io, note.id, note.namespace, analyst)
+
+
 async def _retract_from(
     io: IO, owner: str, gone: str, origin: Note | None, namespace: Namespace, analyst: str
 ) -> tuple[Retraction, frozenset[str]]:

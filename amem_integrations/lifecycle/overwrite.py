@@ -10,7 +10,7 @@ from dataclasses import replace
 from amem_integrations.conditions import Range, both, match
 from amem_integrations.errors import StoreError
 from amem_integrations.formation.embedding import embedded_points
-from amem_integrations.formation.retract import Retraction, retract
+from amem_integrations.formation.retract import Retraction, retract, retract_late
 from amem_integrations.note import Note
 from amem_integrations.ports import IO, Vector
 from amem_integrations.store.reading import load
@@ -47,6 +47,7 @@ async def overwrite(
             if not await io.engine.commit(points, expect={held.id: as_read(held)}):
                 if not same:
                     await _drop_history(io, held)
+                    taken_back += await retract_late(io, after, analyst)
                 return after, taken_back
         before = None if held is None else (held.value_json, held.parts)
         held = (await load(io, [given.id], given.namespace)).get(given.id)

@@ -10,7 +10,7 @@ from typing import Any
 from amem_integrations.errors import InvalidInputError, StoreError
 from amem_integrations.formation.embedding import embedded_points, vectors_by_text
 from amem_integrations.formation.passages import FIRST_PASSAGES
-from amem_integrations.formation.retract import Retraction, retract
+from amem_integrations.formation.retract import Retraction, retract, retract_late
 from amem_integrations.formation.revise import archived, revised
 from amem_integrations.lifecycle.overwrite import overwrite
 from amem_integrations.note import Note, Revision, Status, check_content
@@ -60,6 +60,8 @@ async def update(
             taken_back += await retract(io, note.id, note.namespace, analyst)
             after = revised(note, raw, "updated", note.id, now, "caller")
         if await _replace(io, note, after):
+            if content != note.content:
+                taken_back += await retract_late(io, after, analyst)
             return after, taken_back
         note = await _again(io, note)
     raise StoreError(f"Note {note.id} kept changing while it was being updated.")

@@ -11,6 +11,7 @@ from amem_integrations.errors import AnalysisError
 from amem_integrations.formation import commit
 from amem_integrations.formation.embedding import embedded_points
 from amem_integrations.formation.state import failed, initial_state
+from amem_integrations.lifecycle import revise
 from amem_integrations.ports import run
 from amem_integrations.store.reading import load
 from tests.support import again, chat_model, judgement, links_everything, open_memory
@@ -127,6 +128,28 @@ def test_a_candidate_given_new_text_in_the_last_moment_is_judged_again(
         assert note.status is Status.FORMED
         assert "redis" not in note.context
         assert memory.health()["formation.stale"] == 1
+
+
+def test_what_is_formed_while_a_candidate_is_given_new_text_is_formed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def copies(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+        return judgement(text, context=" ".join([text, *(c["text"] for c in candidates)]))
+
+    with open_memory(model=chat_model(copies)) as memory:
+        old = memory.add("The redis cache")
+        raw = memory.add("The violin lesson", formation="off")
+        replace = revise._replace
+
+        async def while_another_forms(*args: Any) -> bool:
+            monkeypatch.setattr(revise, "_replace", replace)
+            assert memory.resume() == 1
+            return await replace(*args)
+
+        monkeypatch.setattr(revise, "_replace", while_another_forms)
+        memory.update(old, "A kayak trip")
+        assert again(memory, raw).context == "The violin lesson A kayak trip"
+        assert memory.check() == []
 
 
 def test_a_note_updated_while_it_is_formed_is_formed_from_the_new_text(
