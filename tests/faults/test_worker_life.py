@@ -186,6 +186,23 @@ async def test_whatever_a_model_raises_the_task_lives_on(error: BaseException) -
         assert again(memory, first).status is Status.FORMED
 
 
+@pytest.mark.parametrize("error", ODD, ids=repr)
+@pytest.mark.parametrize("mode", ["fused", "staged", "batched"])
+def test_an_exit_amid_an_add_passes_and_leaves_the_notes_free(
+    mode: Any, error: BaseException, tmp_path: Path
+) -> None:
+    texts = ["The redis cache", "The violin lesson"]
+    with open_memory(tmp_path, model=chat_model(Troubled(error, error)), mode=mode) as memory:
+        for add in (memory.add_many, lambda texts: asyncio.run(memory.aadd_many(texts))):
+            # Some of them LangChain takes for a failure of the model's.
+            with contextlib.suppress(type(error)):
+                add(texts)
+        assert memory.count() == 2
+        memory.resume()
+        assert memory.health()["formed"] == 2
+        assert wrongs(memory) == []
+
+
 class Stalled:
     """A judge that does not answer before it is let go."""
 
