@@ -16,6 +16,7 @@ from amem_integrations.cli import render
 from amem_integrations.cli.options import ApiKey, Embedder, Model
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.ablation import switches, with_settings, without
+from amem_integrations.evaluation.earlier import earlier_run
 from amem_integrations.evaluation.ingest import fill
 from amem_integrations.evaluation.questions import QuestionEmbedder, timed
 from amem_integrations.evaluation.reading import read_dataset
@@ -27,7 +28,7 @@ commands = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 Formed = Literal["off", "free", "model"]
 _Stage = Callable[[str], Callable[[int, int], None]]
-_DEEPEST = 10
+_ALWAYS = 10
 
 Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="LoCoMo, BEAM, or lines of JSON; gzip or not.")
@@ -79,11 +80,17 @@ def recall(
     ablate: Annotated[
         bool, typer.Option("--ablate", help="--without every signal, one at a time.")
     ] = False,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="REPORT", help="Compare with what --json printed; can be repeated."),
+    ] = None,
     settings: Settings = None,
     hops: Hops = 1,
     k: Annotated[
         list[int] | None,
-        typer.Option("-k", min=1, help="Report recall@k; can be repeated. [5, 10, 20, 30]"),
+        typer.Option(
+            "-k", min=1, help="Report recall@k beside recall@10; can be repeated. [5, 20, 30]"
+        ),
     ] = None,
     limit: Limit = None,
     formation: Formation = None,
@@ -101,9 +108,10 @@ def recall(
     setup = Setup(with_settings(DEFAULT_OPTIONS, settings or ()), hops)
     off = list(dict.fromkeys([*(without_ or ()), *(switches(setup.options) if ablate else ())]))
     ablated = {name: replace(setup, options=without(setup.options, name)) for name in off}
-    cutoffs = sorted(set(k or CUTOFFS))
-    depth = max(*cutoffs, _DEEPEST)
+    cutoffs = sorted({*(k or CUTOFFS), _ALWAYS})
+    depth = max(cutoffs)
     dataset = read_dataset(data, limit=limit)
+    earlier = [earlier_run(path, dataset, k=depth) for path in against or ()]
     with (
         _opened(location, formation, model, mode, embedder, api_key) as (memory, questions),
         _progress() as stage,
@@ -118,7 +126,7 @@ def recall(
         for name, changed in ablated.items():
             named = f"without {name}"
             runs.append(ask(filled, changed, questions, k=depth, name=named, progress=stage(named)))
-        report = as_dict(score(dataset, runs, cutoffs), filled, questions, cutoffs)
+        report = as_dict(score(dataset, [*runs, *earlier], cutoffs), filled, questions, cutoffs)
     if as_json:
         typer.echo(json.dumps(report, indent=1))
     else:

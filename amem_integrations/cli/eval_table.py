@@ -47,30 +47,23 @@ def show_abstention(console: Console, report: Report) -> None:
     console.print(_facts(report))
 
 
-def _main(report: Report) -> str:
-    """The metric whose interval is shown."""
-    metrics = list(next(iter(report["runs"][0]["estimates"].values())))
-    return _MAIN if _MAIN in metrics else metrics[0]
-
-
 def _scores(report: Report) -> Table:
     first, *_ = runs = report["runs"]
     metrics = list(next(iter(first["estimates"].values())))
-    main = _main(report)
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("%", no_wrap=True)
     for metric in metrics:
         table.add_column(_short(metric), justify="right")
-    table.add_column(_short(main) + ", 95%", justify="right", no_wrap=True)
+    table.add_column(_short(_MAIN) + ", 95%", justify="right", no_wrap=True)
     for group, estimates in first["estimates"].items():
-        count = estimates[main]["count"]
+        count = estimates[_MAIN]["count"]
         table.add_row(Text(f"{render.plain(group)} ({count:,})", "bold"))
         for run in runs:
             values = (f"{100 * run['estimates'][group][metric]['mean']:.1f}" for metric in metrics)
             if run is first:
-                last = _interval(estimates[main])
+                last = _interval(estimates[_MAIN])
             else:
-                ahead = run["difference"][group][main]
+                ahead = run["difference"][group][_MAIN]
                 last = f"{100 * ahead['mean']:+.1f} {_interval(ahead)}"
             table.add_row(f"  {render.plain(run['name'])}", *values, last)
     return table
@@ -89,7 +82,7 @@ def _interval(estimate: Mapping[str, Any]) -> str:
 
 def _legend(report: Report) -> Iterator[str]:
     name = render.plain(report["runs"][0]["name"])
-    main = _short(_main(report))
+    main = _short(_MAIN)
     yield f"Last column: the 95% interval of {main}, drawing conversations."
     if len(report["runs"]) > 1:
         yield f"In other lines: how far {name} is ahead of that line, paired by question."

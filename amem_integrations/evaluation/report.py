@@ -123,7 +123,7 @@ def as_dict(
     questions: QuestionEmbedder,
     cutoffs: Sequence[int],
 ) -> dict[str, Any]:
-    """The whole report, ready for JSON: no text of the data, but every evidence's rank."""
+    """The whole report, ready for JSON: no text of the data, but the ranks of all evidence."""
     dataset = filled.dataset
     return {
         "fingerprint": fingerprint(filled, scored[0].run.setup, cutoffs=list(cutoffs)),
@@ -137,14 +137,20 @@ def as_dict(
                 "estimates": _plain(each.estimates),
                 "difference": _plain(each.difference),
                 "ranks": each.run.ranks,
+                "took": [round(took, 3) for took in each.run.milliseconds],
             }
             for each in scored
         ],
-        "questions": [
-            {"conversation": conversation.id, "category": question.category}
-            for conversation, question in dataset.asked
-        ],
+        "questions": questions_of(dataset),
     }
+
+
+def questions_of(dataset: Dataset) -> list[dict[str, str]]:
+    """Which questions are asked, without their text."""
+    return [
+        {"conversation": conversation.id, "category": question.category}
+        for conversation, question in dataset.asked
+    ]
 
 
 def filling(filled: Filled) -> dict[str, Any]:

@@ -63,7 +63,8 @@ def test_the_table_says_what_was_measured_and_what_the_file_has_wrong(data: Path
 def test_json_has_the_runs_with_their_estimates(data: Path) -> None:
     found = report(data, "--baseline", "amem-dense", "-k", "3", "-k", "1")
     amem, dense = found["runs"]
-    assert list(amem["estimates"]["core"]) == ["recall@1", "recall@3", "mrr", "ndcg@10", "all@10"]
+    names = ["recall@1", "recall@3", "recall@10", "mrr", "ndcg@10", "all@10"]
+    assert list(amem["estimates"]["core"]) == names
     for metric in ("recall@3", "mrr"):
         difference = dense["difference"]["core"][metric]["mean"]
         means = [run["estimates"]["core"][metric]["mean"] for run in (amem, dense)]
@@ -83,6 +84,15 @@ def test_settings_hold_for_every_run(data: Path) -> None:
     assert [run["options"]["damping"] for run in runs] == [0.25, 0.25]
     assert [run["options"]["fan_out"] for run in runs] == [9, 9]
     assert [run["options"]["dense"] for run in runs] == [DEFAULT_OPTIONS.dense, 0]
+
+
+def test_an_earlier_report_is_one_more_run(data: Path, tmp_path: Path) -> None:
+    earlier = tmp_path / "by-words.json"
+    earlier.write_text(call(data, "--set", "dense=0", "--json").stdout, "utf-8")
+    now, then = report(data, "--against", earlier)["runs"]
+    assert (now["name"], then["name"]) == ("amem", "by-words")
+    assert then["estimates"] == json.loads(earlier.read_text("utf-8"))["runs"][0]["estimates"]
+    assert set(then["difference"]) == set(now["estimates"])
 
 
 def test_a_limit_takes_the_first_conversations(data: Path) -> None:
