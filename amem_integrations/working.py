@@ -1,11 +1,13 @@
 """MemoryWorker: forms what waits, beside an application or in a process of its own."""
 
 import asyncio
+import contextlib
 import threading
 from types import TracebackType
 from typing import Self
 
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.formation import worker
 from amem_integrations.memory import AgenticMemory
 
 
@@ -81,4 +83,6 @@ class MemoryWorker:
         self._assembly.dismiss(self._worker)
         self.stop()
         if self._task is not None:
-            await self._task
+            # Beyond that it is cancelled, and the notes at hand are given back.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._task, worker.CLOSING)

@@ -245,6 +245,24 @@ def test_a_model_that_stalls_holds_nobody_up_and_its_notes_are_free_again(
         assert wrongs(memory) == []
 
 
+async def test_tasks_of_a_model_that_stalls_are_given_up_and_their_notes_free_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("amem_integrations.formation.worker.CLOSING", 0.5)
+    model = chat_model(latency=3600)
+    async with open_memory(model=model, formation="off") as memory:
+        notes = [await memory.aadd("Remark", namespace=f"of {n}") for n in range(4)]
+        tasks = asyncio.all_tasks()
+        async with MemoryWorker(memory) as worker:
+            assert not await worker.aflush(0.5)
+            begun = time.monotonic()
+        assert time.monotonic() - begun < 10
+        assert asyncio.all_tasks() == tasks
+        model.latency = 0.0
+        assert await memory.aresume() == len(notes)
+        assert wrongs(memory) == []
+
+
 async def test_a_memory_closed_while_a_note_is_formed_keeps_it(
     stalled: Stalled, tmp_path: Path
 ) -> None:
