@@ -13,7 +13,7 @@ from amem_integrations.cli.app import app
 from amem_integrations.evaluation.questions import timed
 from amem_integrations.recall.options import DEFAULT_OPTIONS
 from tests.evaluation.samples import lines, locomo, written
-from tests.support import EMBEDDER
+from tests.support import EMBEDDER, chat_model
 
 
 @pytest.fixture(autouse=True)
@@ -105,6 +105,17 @@ def test_a_limit_takes_the_first_conversations(data: Path) -> None:
 
 def test_notes_are_left_raw_if_asked(data: Path) -> None:
     assert report(data, "--formation", "off")["filling"]["notes"] == {"raw": 8}
+
+
+def test_a_model_forms_the_notes_and_its_calls_are_shown(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("langchain.chat_models.init_chat_model", lambda name: chat_model())
+    result = call(data, "--model", "openai:gpt-4o-mini")
+    assert result.exit_code == 0, result.output
+    assert "8 formed" in result.stdout
+    # Batched: one call for each conversation.
+    assert re.search(r"^model calls +2, 0 failed", result.stdout, re.MULTILINE)
 
 
 def test_a_location_is_used_again_and_the_environment_s_is_not(tmp_path: Path) -> None:
