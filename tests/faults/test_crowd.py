@@ -18,6 +18,8 @@ from tests.faults.whole import wrongs
 from tests.store.loopback import LoopbackServer
 from tests.support import chat_model, open_memory
 
+# How notes are formed, and over how many namespaces they are spread.
+CROWDED = [("inline", 1), ("inline", 5), ("background", 1)]
 SERVER = os.environ.get("AMEM_TEST_QDRANT_URL")
 LATENCY = 0.03
 CROWD = 64
@@ -85,9 +87,7 @@ def add_old(memory: AgenticMemory, spread: int) -> list[Note]:
     ]
 
 
-# One namespace for all, and one for every few.
-@pytest.mark.parametrize("spread", [1, 5])
-@pytest.mark.parametrize("formation", ["inline", "background"])
+@pytest.mark.parametrize(("formation", "spread"), CROWDED)
 def test_threads_that_add_and_search_at_once(formation: Any, spread: int) -> None:
     with crowded() as memory, MemoryWorker(memory):
         notes = add_old(memory, spread)
@@ -102,8 +102,7 @@ def test_threads_that_add_and_search_at_once(formation: Any, spread: int) -> Non
         settle(memory, notes)
 
 
-@pytest.mark.parametrize("spread", [1, 5])
-@pytest.mark.parametrize("formation", ["inline", "background"])
+@pytest.mark.parametrize(("formation", "spread"), CROWDED)
 async def test_tasks_that_add_and_search_at_once(formation: Any, spread: int) -> None:
     async with crowded() as memory, MemoryWorker(memory):
 
