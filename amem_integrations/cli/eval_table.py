@@ -51,9 +51,10 @@ def _scores(report: Report) -> Table:
     first, *_ = runs = report["runs"]
     metrics = list(next(iter(first["estimates"].values())))
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("%", no_wrap=True)
+    # Where it is narrow, names give way to numbers.
+    table.add_column("%", overflow="ellipsis")
     for metric in metrics:
-        table.add_column(_short(metric), justify="right")
+        table.add_column(_short(metric), justify="right", no_wrap=True)
     table.add_column(_short(_MAIN) + ", 95%", justify="right", no_wrap=True)
     for group, estimates in first["estimates"].items():
         count = estimates[_MAIN]["count"]

@@ -51,6 +51,15 @@ def test_the_table_has_every_category_and_run_within_eighty_columns(data: Path) 
         assert len(re.findall(rf"^ *{run} +\d", output, re.MULTILINE)) == 6
 
 
+def test_a_long_name_of_a_category_takes_no_number_its_place(tmp_path: Path) -> None:
+    long = [{**line, "category": "x" * 70} if "question" in line else line for line in lines()]
+    output = call(written(tmp_path / "data.jsonl", long)).stdout
+    assert max(map(len, output.splitlines())) <= 80
+    assert "xxx…" in output
+    core, category = re.findall(r"^ *amem +(\d.*)$", output, re.MULTILINE)[:2]
+    assert category == core
+
+
 def test_the_table_says_what_was_measured_and_what_the_file_has_wrong(data: Path) -> None:
     output = call(data, "--hops", "0").stdout
     assert "locomo, 2 conversations, 8 turns, 6 questions" in output
