@@ -39,8 +39,9 @@ def show_abstention(console: Console, report: Report) -> None:
         )
     console.print(table)
     for line in (
-        "Hits with a lower score are dropped. Empty: questions that nothing answers, asked of",
-        "another conversation and of their own. Lost: questions whose evidence had been found.",
+        "Hits below that score are dropped. Empty: questions left without any hit, asked",
+        "of another conversation and of their own. Lost: of those whose evidence had been",
+        "found, the questions that lose all of it.",
     ):
         console.print(line, style="dim")
     console.print()

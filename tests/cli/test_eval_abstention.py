@@ -31,6 +31,7 @@ def test_the_curve_is_a_table_within_eighty_columns(data: Path) -> None:
     assert " ".join(head.split()) == "hits from empty, other's empty, own evidence lost"
     assert rows[0].count("%") == 3
     assert max(map(len, [head, *rows])) <= 80
+    assert "of another conversation and of their own. Lost: of those" in result.stdout
     assert "json-lines, 2 conversations" in result.stdout
 
 
