@@ -1,6 +1,6 @@
 """Measuring recall: conversations with questions in, how much of their evidence is found out.
 
-`reading` knows the file formats, `ingest` fills a memory, `asking` and `dense` put the questions to
-it and to a baseline, `metrics` and `resampling` are the arithmetic, `recall` puts them together,
-`report` is what comes out. `amem eval` calls them; nothing here prints.
+`reading` knows the file formats, `ingest` fills a memory, `recall` asks it (`ablation` changes how)
+and `dense` a baseline, `metrics` and `resampling` are the arithmetic, `report` is what comes out,
+`earlier` compares with a report; `abstention` measures thresholds. `amem eval` calls them.
 """
