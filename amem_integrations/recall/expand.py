@@ -14,6 +14,7 @@ from amem_integrations.ports import IO, Query, Vector
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.rank import Ranked
 from amem_integrations.recall.scope import Scope
+from amem_integrations.recall.signals import MOST_TOLD, told
 
 
 async def expand(
@@ -38,8 +39,11 @@ async def expand(
     reading of the linked notes that could win a place, at most `k`.
     """
     notes = {hit.note.id: hit.note for hit in hits}
-    own = {id: found.score for id, found in ranked.items()}
+    whys: dict[str, Mapping[str, float]] = {id: found.why for id, found in ranked.items()}
+    whys |= {hit.note.id: hit.why for hit in hits}
+    own = {id: fsum(why.values()) for id, why in whys.items()}
     bar = hits[k - 1].score if len(hits) >= k else -1.0
+    most_told = fsum(weighed(MOST_TOLD, options).values())
     arrived: dict[str, tuple[float, Link]] = {}
     sources = {hit.note.id: hit.score * hit.note.confidence for hit in hits[: options.followed]}
     for hop in range(hops):
@@ -50,10 +54,15 @@ async def expand(
         if hop == hops - 1:
             # Only what could win a place; before the last hop its links may matter too.
             most = max(sources.values()) * options.damping
-            best = {id: most + own.get(id, 0.0) * (1 - options.damping) for id in wanted}
+            best = {
+                id: most + (own.get(id, 0.0) + most_told) * (1 - options.damping) for id in wanted
+            }
             hopeful = (id for id in wanted if best[id] >= bar)
             wanted = sorted(hopeful, key=best.__getitem__, reverse=True)[:k]
-        notes |= await scope.load(io, wanted)
+        for id, note in (await scope.load(io, wanted)).items():
+            notes[id] = note
+            whys[id] = {**whys.get(id, {}), **weighed(told(note), options)}
+            own[id] = fsum(whys[id].values())
         reached: dict[str, float] = {}
         for source, link in _edges(sources, notes):
             target = link.other(source)
@@ -65,11 +74,17 @@ async def expand(
                 reached[target] = before * confidence + lift
         sources = reached
     found = [
-        _hit(note, ranked.get(id), arrived.get(id))
+        _hit(note, whys[id], arrived.get(id))
         for id, note in notes.items()
         if id in ranked or id in arrived
     ]
     return sorted(found, key=place)[:k]
+
+
+def weighed(signals: Mapping[str, float], options: RecallOptions) -> dict[str, float]:
+    """The contributions of what is not nothing."""
+    weights = options.weights
+    return {name: weights[name] * value for name, value in signals.items() if weights[name] * value}
 
 
 def place(hit: Hit) -> tuple[float, float, str]:
@@ -101,8 +116,8 @@ def _edges(sources: Collection[str], notes: Mapping[str, Note]) -> Iterator[tupl
                     yield link.to, link
 
 
-def _hit(note: Note, own: Ranked | None, arrived: tuple[float, Link] | None) -> Hit:
-    why = dict(own.why) if own else {}
+def _hit(note: Note, own: Mapping[str, float], arrived: tuple[float, Link] | None) -> Hit:
+    why = dict(own)
     via = None
     if arrived is not None:
         why["link"], via = arrived

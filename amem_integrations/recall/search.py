@@ -5,30 +5,46 @@ The query becomes a vector and terms; one batch asks the engine for each signal'
 No model is called on this path. `memory` calls `search`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from math import fsum
 from typing import Any
 
+from amem_integrations.conditions import Any as AnyOf
+from amem_integrations.conditions import both, match
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.namespace import Namespace
-from amem_integrations.note import Hit, Note
-from amem_integrations.ports import IO, Query, SparseVector, Vector
-from amem_integrations.recall.expand import expand, place
+from amem_integrations.note import Hit, Note, as_utc
+from amem_integrations.ports import IO, Query, Scored, SparseVector, Vector
+from amem_integrations.recall.expand import expand, place, weighed
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
-from amem_integrations.recall.rank import Ranked, Signal, fuse
+from amem_integrations.recall.question import Question, read_question
+from amem_integrations.recall.rank import Ranked, fuse
 from amem_integrations.recall.scope import Scope, scope_of
+from amem_integrations.recall.signals import (
+    FIELDS,
+    OFFSETS,
+    Turn,
+    Turns,
+    date,
+    meaning,
+    reply,
+    speaker,
+    told,
+    words,
+)
 from amem_integrations.store.schema import within
 
 # A query longer than this is embedded by its beginning; all of its words are still matched.
 MAX_EMBEDDED_CHARS = 4000
 
-_MIN_DEPTH = 32
+_MIN_DEPTH = 128
 _COUNTED_DEPTH = 1000
 _PAGE = 256
-
-# From which spread a list tells notes apart: cosines, and BM25 scores (a rare word is worth 3–6).
-_DENSE_UNIT = 0.3
-_SPARSE_UNIT = 1.0
+# More are read than are wanted, as their texts may change the order.
+_READ = 20
+_MOST_SPEAKERS = 64
 
 
 async def search(
@@ -58,8 +74,10 @@ async def search(
     scope = scope_of(namespace, filter, at)
     if k == 0:
         return []
-    vector = await io.embed_query(query[:MAX_EMBEDDED_CHARS])
-    terms = io.sparse.query(query)
+    speakers = await _speakers(io, scope) if options.speaker else ()
+    question = read_question(query, speakers, io.now() if at is None else as_utc(at))
+    vector = await io.embed_query(question.text[:MAX_EMBEDDED_CHARS])
+    terms = io.sparse.query(question.text)
     known: dict[str, Note | None] = {}
     depth = max(_MIN_DEPTH, 2 * k)
     while True:
@@ -69,18 +87,22 @@ async def search(
             depth = min(depth, total)
         if depth == 0:
             return []
-        signals = await _signals(io, scope, vector, terms, depth, options)
-        ranked = fuse(signals)
-        hits = await _best(io, scope, ranked, k, known)
-        complete = depth == total or all(len(signal.scores) < depth for signal in signals)
-        if len(hits) == k or complete:
+        lists = await _lists(io, scope, question, vector, terms, depth, options)
+        ranked = await _ranked(io, scope, lists, question, options)
+        hits = await _best(io, scope, ranked, k, known, options)
+        if len(hits) >= k or depth == total or lists.are_complete:
             break
         # Short of notes although a list was cut: not all that was read met the filter.
         depth *= 4
     if not (hops and hits and options.damping):
-        return sorted(hits, key=place)
+        return sorted(hits, key=place)[:k]
     by_id = {found.id: found for found in ranked}
     return await expand(io, scope, hits, by_id, vector, k=k, hops=hops, options=options)
+
+
+async def _speakers(io: IO, scope: Scope) -> Collection[str]:
+    where = within(scope.namespace)
+    return (await io.engine.facet("speaker", where, limit=_MOST_SPEAKERS)).keys()
 
 
 def _readable(query: object) -> str:
@@ -96,40 +118,104 @@ def check_counts(**counts: object) -> None:
             raise InvalidInputError(f"{name} is a whole number, 0 or more; got {count!r}.")
 
 
-async def _signals(
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """What the engine listed: cosines and BM25 by note, and where each of the notes stands."""
+
+    cosines: Mapping[str, float]
+    bm25: Mapping[str, float]
+    turns: Mapping[str, Turn]
+    are_complete: bool
+
+
+async def _lists(
     io: IO,
     scope: Scope,
+    question: Question,
     vector: Vector,
     terms: SparseVector,
     depth: int,
     options: RecallOptions,
-) -> list[Signal]:
-    """Each signal's own list of at most `depth` notes, in one round trip."""
-    queries: dict[tuple[str, float, float], Query] = {}
-    if options.dense:
-        queries["dense", options.dense, _DENSE_UNIT] = Query(vector, scope.where, depth)
-    if options.sparse and terms.indices:
-        # IDF over the namespace, so that nobody else's notes move a score.
-        queries["sparse", options.sparse, _SPARSE_UNIT] = Query(
-            terms, scope.where, depth, corpus=within(scope.namespace)
-        )
-    if not queries:
-        return []
-    lists = await io.engine.query(list(queries.values()))
-    return [
-        Signal(name, {scored.id: scored.score for scored in found}, weight, unit)
-        for (name, weight, unit), found in zip(queries, lists, strict=True)
-    ]
+) -> _Lists:
+    """At most `depth` notes by each signal, and as many of the speakers asked about; in one go."""
+    scopes = [scope.where]
+    if question.about:
+        scopes.append(both(scope.where, match("speaker", *question.about)))
+    dense: list[Query] = []
+    sparse: list[Query] = []
+    for where in scopes:
+        if options.dense or options.reply:
+            dense.append(Query(vector, where, depth, fields=FIELDS))
+        if options.sparse and terms.indices:
+            # IDF over the namespace, so that nobody else's notes move a score.
+            corpus = within(scope.namespace)
+            sparse.append(Query(terms, where, depth, corpus=corpus, fields=FIELDS))
+    queries = [*dense, *sparse]
+    found = await io.engine.query(queries) if queries else []
+    return _Lists(
+        _scores(found[: len(dense)]),
+        _scores(found[len(dense) :]),
+        {scored.id: Turn.of(scored.payload) for each in found for scored in each},
+        all(len(each) < depth for each in found),
+    )
+
+
+def _scores(lists: Sequence[Sequence[Scored]]) -> dict[str, float]:
+    return {scored.id: scored.score for found in lists for scored in found}
+
+
+async def _ranked(
+    io: IO, scope: Scope, lists: _Lists, question: Question, options: RecallOptions
+) -> list[Ranked]:
+    """All that was listed, and the turns around the best, best first."""
+    ranked = fuse(_signals(lists, lists.turns, question), options.weights)
+    if not (options.around and options.sparse and lists.bm25):
+        return ranked
+    turns = Turns(lists.turns)
+    missing = turns.missing_beside(found.id for found in ranked[: options.around])
+    if not missing:
+        return ranked
+    places = tuple(
+        both(match("session", session), match("sequence", *sorted(sequences)))
+        for session, sequences in missing.items()
+    )
+    most = options.around * len(OFFSETS)
+    points = await io.engine.scroll(both(scope.where, AnyOf(places)), limit=most, fields=FIELDS)
+    every = {**lists.turns, **{point.id: Turn.of(point.payload) for point in points}}
+    return fuse(_signals(lists, every, question), options.weights)
+
+
+def _signals(
+    lists: _Lists, by_id: Mapping[str, Turn], question: Question
+) -> dict[str, Mapping[str, float]]:
+    turns = Turns(by_id)
+    meanings = meaning(lists.cosines)
+    return {
+        "dense": meanings,
+        "sparse": words(lists.bm25, turns, by_id),
+        "reply": reply(meanings, turns, by_id),
+        "speaker": speaker(question.about, by_id),
+        "date": date(question.days, by_id),
+    }
 
 
 async def _best(
-    io: IO, scope: Scope, ranked: list[Ranked], k: int, known: dict[str, Note | None]
+    io: IO,
+    scope: Scope,
+    ranked: list[Ranked],
+    k: int,
+    known: dict[str, Note | None],
+    options: RecallOptions,
 ) -> list[Hit]:
-    """The first `k` of `ranked` that may be returned; `known` keeps what was read already."""
+    """At least the first `k` of `ranked` that may be returned, with what their texts tell.
+
+    known: what was read already.
+    """
+    wanted = max(k, _READ)
     hits: list[Hit] = []
     start = 0
-    while len(hits) < k and start < len(ranked):
-        missing = k - len(hits)
+    while len(hits) < wanted and start < len(ranked):
+        missing = wanted - len(hits)
         if start:
             # Reading a long list must not hold up everything else on the loop.
             await io.sleep(0)
@@ -142,5 +228,6 @@ async def _best(
         for found in page:
             note = known[found.id]
             if note is not None:
-                hits.append(Hit(note, found.score, found.why))
-    return hits[:k]
+                why = found.why | weighed(told(note), options)
+                hits.append(Hit(note, fsum(why.values()), why))
+    return sorted(hits, key=place)

@@ -1,8 +1,10 @@
 """Canned answers: an io whose engine returns what a test laid out, and keeps what it was asked."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from amem_integrations.conditions import Condition
 from amem_integrations.note import Link, Status, make_note
@@ -21,6 +23,8 @@ class CannedEngine:
     queries: list[Query] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     read: set[str] = field(default_factory=set)
+    answered: set[str] = field(default_factory=set)
+    scrolled: list[Condition] = field(default_factory=list)
 
     async def query(self, queries: Sequence[Query]) -> list[list[Scored]]:
         self.calls.append("query")
@@ -29,13 +33,31 @@ class CannedEngine:
 
     def _answer(self, query: Query) -> list[Scored]:
         scores = self.answers.pop(0)
-        ordered = sorted(scores.items(), key=lambda item: -item[1])
-        return [Scored(id, score) for id, score in ordered[: query.limit]]
+        ordered = sorted(scores.items(), key=lambda item: -item[1])[: query.limit]
+        self.answered.update(id for id, _ in ordered)
+        return [Scored(id, score, self._fields(id, query)) for id, score in ordered]
+
+    def _fields(self, id: str, query: Query) -> dict[str, object]:
+        payload = self.points[id].payload if id in self.points else {}
+        return {name: payload[name] for name in query.fields if name in payload}
 
     async def get(self, ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         self.calls.append("get")
         self.read.update(ids)
         return [self.points[id] for id in ids if id in self.points]
+
+    async def facet(self, key: str, where: Condition, *, limit: int) -> dict[str, int]:
+        self.calls.append("facet")
+        return dict(Counter(self._values(key)))
+
+    def _values(self, key: str) -> list[str]:
+        return [p.payload[key] for p in self.points.values() if key in p.payload]
+
+    async def scroll(self, where: Condition, *, limit: int, fields: tuple[str, ...]) -> list[Point]:
+        """The points that no query answered, as what was looked for around those it did."""
+        self.calls.append("scroll")
+        self.scrolled.append(where)
+        return [p for id, p in self.points.items() if id not in self.answered][:limit]
 
     async def count(self, where: Condition) -> int:
         self.calls.append("count")
@@ -79,10 +101,11 @@ class Canned:
         confidence: float = 1.0,
         namespace: str = "calvin",
         metadata: Mapping[str, object] | None = None,
+        **said: Any,
     ) -> str:
         """Store a note about `name`, linked to the notes called so; returns its id."""
         now = NOW + timedelta(seconds=len(self.engine.points))
-        note = make_note(name, namespace=namespace, now=now, key=name, metadata=metadata)
+        note = make_note(name, namespace=namespace, now=now, key=name, metadata=metadata, **said)
         made = tuple(
             Link(note.id, self.id(to), f"{name} goes with {to}", now, weight=weight)
             for to, weight in (links or {}).items()

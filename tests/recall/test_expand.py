@@ -1,5 +1,7 @@
 """Following links, with canned answers: the third answer is what the query for links finds."""
 
+from typing import Any
+
 import pytest
 
 from amem_integrations.note import Hit
@@ -9,7 +11,14 @@ from amem_integrations.recall.search import search
 from tests.recall.canned import Canned
 
 
+def without_text(**settings: float) -> RecallOptions:
+    """Options under which what a note's text tells counts nothing, so that links stand out."""
+    plain: dict[str, Any] = {"statement": 0.0, "length": 0.0, "damping": 0.5, **settings}
+    return RecallOptions(**plain)
+
+
 def find(canned: Canned, **options: object) -> list[Hit]:
+    options.setdefault("options", without_text())
     return run(search(canned.io, "q", namespace=("calvin",), **options))  # pyright: ignore[reportArgumentType]
 
 
@@ -45,9 +54,9 @@ def test_a_linked_note_that_beats_nothing_is_not_even_read(asked: Canned) -> Non
     asked.add("linked")
     asked.add("best", links={"linked": 1.0})
     asked.answer({"linked": 0.05})
-    options = RecallOptions(damping=0.01)
+    options = without_text(damping=0.01)
     assert names(find(asked, k=2, options=options)) == ["best", "weak"]
-    assert asked.engine.calls == ["query", "get", "query"]
+    assert asked.engine.calls == ["facet", "query", "get", "query"]
 
 
 def test_links_are_followed_against_their_direction_too(asked: Canned) -> None:
@@ -141,7 +150,7 @@ def test_a_second_hop_starts_from_all_that_the_first_came_to(asked: Canned) -> N
     asked.add("poor", links={"far": 1.0})
     asked.add("best", links={"poor": 1.0})
     asked.answer({"poor": 0.1}, {"far": 0.01})
-    hits = by_name(find(asked, hops=2, options=RecallOptions(followed=1)))
+    hits = by_name(find(asked, hops=2, options=without_text(followed=1)))
     assert hits["poor"].why.keys() == {"dense", "link"}
     assert hits["far"].score == pytest.approx(0.5 * hits["poor"].score)
 
@@ -158,7 +167,7 @@ def test_hops_end_where_links_end(asked: Canned) -> None:
     asked.add("best")
     asked.answer({})
     find(asked, hops=1000)
-    assert asked.engine.calls == ["query", "get", "query"]
+    assert asked.engine.calls == ["facet", "query", "get", "query"]
 
 
 def test_a_link_to_a_note_that_is_gone_leads_nowhere(asked: Canned) -> None:
@@ -172,7 +181,7 @@ def test_the_query_for_links_is_bounded_and_ranks_by_the_query_vector(asked: Can
     for i in range(200):
         asked.add(f"spoke{i}", links={"best": 1.0})
     asked.answer({f"spoke{i}": i / 1000 for i in range(200)})
-    hits = find(asked, k=100, options=RecallOptions(fan_out=20))
+    hits = find(asked, k=100, options=without_text(fan_out=20))
     assert asked.engine.queries[2].limit == 20
     assert asked.engine.queries[2].vector == [1.0, 0.0]
     assert sum("link" in hit.why for hit in hits) == 20
@@ -191,7 +200,7 @@ def test_no_more_linked_notes_are_read_than_there_are_places_the_nearest(asked: 
 def test_only_the_best_hits_are_followed(asked: Canned) -> None:
     asked.add("best")
     asked.answer({})
-    find(asked, options=RecallOptions(followed=1))
+    find(asked, options=without_text(followed=1))
     assert f"values=('{asked.id('best')}',)" in str(asked.engine.queries[2].where)
     assert asked.id("weak") not in str(asked.engine.queries[2].where)
 

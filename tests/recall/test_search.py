@@ -36,22 +36,22 @@ def three(canned: Canned) -> Canned:
 def test_hits_come_best_first_with_contributions_that_sum_to_the_score(three: Canned) -> None:
     hits = find(three)
     assert names(hits) == ["cache", "lunch", "holiday"]
-    assert hits[0].why.keys() == {"dense", "sparse"}
-    assert hits[1].why.keys() == {"dense"}
+    assert hits[0].why.keys() == {"dense", "sparse", "statement"}
+    assert hits[1].why.keys() == {"dense", "statement"}
     for hit in hits:
         assert hit.score == pytest.approx(sum(hit.why.values()))
         assert hit.via is None
 
 
-def test_a_search_takes_three_round_trips_and_reads_each_note_once(three: Canned) -> None:
+def test_a_search_takes_four_round_trips_and_reads_each_note_once(three: Canned) -> None:
     find(three)
-    assert three.engine.calls == ["query", "get", "query"]
+    assert three.engine.calls == ["facet", "query", "get", "query"]
     assert three.embedder.texts == ["what about it"]
 
 
 def test_without_hops_there_is_no_query_for_links(three: Canned) -> None:
     assert names(find(three, hops=0)) == ["cache", "lunch", "holiday"]
-    assert three.engine.calls == ["query", "get"]
+    assert three.engine.calls == ["facet", "query", "get"]
 
 
 def test_every_query_is_scoped_to_the_namespace_and_idf_is_taken_over_it(three: Canned) -> None:
@@ -66,7 +66,9 @@ def test_every_query_is_scoped_to_the_namespace_and_idf_is_taken_over_it(three: 
 
 def test_archived_and_quarantined_notes_are_not_asked_for(three: Canned) -> None:
     find(three)
-    assert Match("status", ("raw", "formed", "parked")) in three.engine.queries[0].where.parts  # pyright: ignore[reportAttributeAccessIssue]
+    assert (
+        Match("status", ("raw", "plain", "formed", "parked")) in three.engine.queries[0].where.parts
+    )  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_a_filter_on_status_decides_about_status_alone(three: Canned) -> None:
@@ -100,7 +102,7 @@ def test_zero_k_asks_nothing(three: Canned) -> None:
 def test_a_million_k_asks_for_no_more_than_there_is(three: Canned) -> None:
     assert len(find(three, k=1_000_000, hops=0)) == 3
     assert {query.limit for query in three.engine.queries} == {3}
-    assert three.engine.calls == ["count", "query", "get"]
+    assert three.engine.calls == ["facet", "count", "query", "get"]
 
 
 def test_a_million_k_in_an_empty_namespace_finds_nothing(canned: Canned) -> None:
@@ -135,7 +137,7 @@ def test_a_query_of_only_stop_words_still_finds_by_meaning(canned: Canned) -> No
     canned.add("cache")
     canned.answer({"cache": 0.4}, {})
     [hit] = find(canned, "the of and")
-    assert hit.why.keys() == {"dense"}
+    assert hit.why.keys() == {"dense", "statement"}
 
 
 def test_a_long_query_is_bounded_for_the_embedder_and_whole_for_its_words(canned: Canned) -> None:
@@ -150,7 +152,7 @@ def test_a_long_query_is_bounded_for_the_embedder_and_whole_for_its_words(canned
 
 def test_a_signal_of_weight_zero_is_not_asked(three: Canned) -> None:
     three.engine.answers.pop(0)
-    hits = find(three, options=RecallOptions(dense=0.0))
+    hits = find(three, options=RecallOptions(dense=0.0, reply=0.0, statement=0.0))
     assert names(hits) == ["cache", "holiday"]
     assert all(hit.why.keys() == {"sparse"} for hit in hits)
 
@@ -196,14 +198,14 @@ def test_notes_that_only_seem_to_meet_a_filter_are_made_up_for_from_further_down
     canned: Canned,
 ) -> None:
     """An engine cannot compare this filter exactly, so its answers are checked and refilled."""
-    size = 300
+    size = 600
     for i in range(size):
         canned.add(f"n{i}", metadata={"deep": {"list": [i]}})
     nearness = {f"n{i}": 1 - i / size for i in range(size)}
     canned.answer(*[nearness, {}] * 3)
-    wanted = {"metadata.deep": {"list": [250]}}
-    assert names(find(canned, k=2, hops=0, filter=wanted)) == ["n250"]
-    assert [query.limit for query in canned.engine.queries[::2]] == [32, 128, 512]
+    wanted = {"metadata.deep": {"list": [500]}}
+    assert names(find(canned, k=2, hops=0, filter=wanted)) == ["n500"]
+    assert [query.limit for query in canned.engine.queries[::2]] == [128, 512, 600]
 
 
 def test_one_operation_answers_the_same_sync_and_async(three: Canned) -> None:

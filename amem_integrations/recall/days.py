@@ -1,0 +1,165 @@
+"""Days that a question names, and how near a note's time is to them.
+
+Dates of English and Chinese, ISO dates, and what is told from the day of asking: "yesterday",
+"last week", "three days ago". Numbers with slashes are left alone, as their order is not known.
+"""
+
+import math
+import re
+from calendar import monthrange
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+# Days in which the worth of a time falls to 1/e: one tells of a day afterwards, seldom before.
+_AFTER = 14.0
+_BEFORE = _AFTER / 3
+# A year alone holds so many notes that being of it says little.
+_YEAR_ALONE = 0.3
+
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_MONTH = f"({'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in _MONTHS)}|sept)"
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_NUMBER = rf"(\d{{1,3}}|{'|'.join(_NUMBERS)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """A day, a month or a year; without a year, that day or month of any."""
+
+    year: int | None
+    month: int | None = None
+    day: int | None = None
+    length: int = 1
+
+    def worth(self, when: datetime) -> float:
+        """1 for a time within, less the further from it, in [0, 1]."""
+        if self.month is None:
+            return _YEAR_ALONE if when.year == self.year else 0.0
+        year = self.year or when.year
+        first = datetime(
+            year, self.month, min(self.day or 1, _days_of(year, self.month)), tzinfo=UTC
+        )
+        length = self.length if self.day else _days_of(year, self.month)
+        if when < first:
+            return math.exp(-((first - when) / timedelta(days=1)) / _BEFORE)
+        after = (when - first) / timedelta(days=1) - length
+        return 1.0 if after < 0 else math.exp(-after / _AFTER)
+
+
+def days_in(query: str, now: datetime) -> Days | None:
+    """The first of the forms below that the question holds, or None."""
+    for pattern, read in _FORMS:
+        if found := pattern.search(query):
+            days = read(found, now)
+            if days is not None and _exists(days):
+                return days
+    return None
+
+
+def _exists(days: Days) -> bool:
+    if days.year is not None and not 1 <= days.year <= 9998:
+        return False
+    if days.month is None:
+        return True
+    return 1 <= days.month <= 12 and (
+        days.day is None or 1 <= days.day <= _days_of(days.year or 2024, days.month)
+    )
+
+
+def _days_of(year: int, month: int) -> int:
+    return monthrange(year, month)[1]
+
+
+def _of_month(name: str) -> int:
+    return next(n for n, month in enumerate(_MONTHS, 1) if month.startswith(name.lower()[:3]))
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def _on(moment: datetime, length: int = 1) -> Days:
+    return Days(moment.year, moment.month, moment.day, length)
+
+
+def _ago(found: re.Match[str], now: datetime) -> Days | None:
+    word = found[1].lower()
+    count = (
+        int(word) if word.isdigit() else _NUMBERS.get({"an": "a", "one": "a"}.get(word, word), 1)
+    )
+    unit = found[2].lower()
+    return _before(now, count, unit)
+
+
+def _before(now: datetime, count: int, unit: str) -> Days | None:
+    try:
+        if unit == "year":
+            return Days(now.year - count)
+        if unit == "month":
+            months = now.year * 12 + now.month - 1 - count
+            return Days(months // 12, months % 12 + 1)
+        if unit == "week":
+            return _on(now - timedelta(days=now.weekday(), weeks=count), length=7)
+        return _on(now - timedelta(days=count))
+    except OverflowError:
+        return None
+
+
+def _last(found: re.Match[str], now: datetime) -> Days | None:
+    return _before(now, 0 if found[1].lower() == "this" else 1, found[2].lower())
+
+
+_DAYS_AGO = {"today": 0, "tonight": 0, "yesterday": 1, "今天": 0, "昨天": 1, "前天": 2}
+_CHINESE_AGO = {"上周": "week", "上个月": "month", "上月": "month", "去年": "year"}
+
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Days | None]], ...] = (
+    (
+        re.compile(r"(?<!\d)((?:19|20)\d\d)-(\d{1,2})-(\d{1,2})(?!\d)"),
+        lambda found, now: Days(int(found[1]), int(found[2]), int(found[3])),
+    ),
+    (
+        re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}\b\.?(?:,? (\d{{4}}))?", re.I),
+        lambda found, now: Days(_number(found[3]), _of_month(found[2]), int(found[1])),
+    ),
+    (
+        re.compile(rf"\b{_MONTH}\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (\d{{4}}))?", re.I),
+        lambda found, now: Days(_number(found[3]), _of_month(found[1]), int(found[2])),
+    ),
+    (
+        # "may" and "march" are words too; a month is written with a capital.
+        re.compile(r"\b(" + "|".join(name.title() for name in _MONTHS) + r")\b(?:,? (\d{4}))?"),
+        lambda found, now: (
+            None
+            if found.start() == 0 and found[1] in ("May", "March") and not found[2]
+            else Days(_number(found[2]), _of_month(found[1]))
+        ),
+    ),
+    (
+        re.compile(r"(?:((?:19|20)\d\d)\s*年\s*)?(\d{1,2})\s*月\s*(\d{1,2})\s*[日号]"),
+        lambda found, now: Days(_number(found[1]), int(found[2]), int(found[3])),
+    ),
+    (
+        re.compile(r"(?:((?:19|20)\d\d)\s*年\s*)?(?<!\d)(\d{1,2})\s*月(?!\d)"),
+        lambda found, now: Days(_number(found[1]), int(found[2])),
+    ),
+    (
+        re.compile(
+            r"\b(?:in|during|of|year|by|since|early|late) ((?:19|20)\d\d)\b|((?:19|20)\d\d)\s*年"
+        ),
+        lambda found, now: Days(int(found[1] or found[2])),
+    ),
+    (
+        re.compile(r"\b(today|tonight|yesterday)\b|(今天|昨天|前天)", re.I),
+        lambda found, now: _before(now, _DAYS_AGO[found[0].lower()], "day"),
+    ),
+    (re.compile(rf"\b{_NUMBER} (day|week|month|year)s? ago\b", re.I), _ago),
+    (re.compile(r"\b(last|this) (week|month|year)\b", re.I), _last),
+    (
+        re.compile("|".join(_CHINESE_AGO)),
+        lambda found, now: _before(now, 1, _CHINESE_AGO[found[0]]),
+    ),
+)

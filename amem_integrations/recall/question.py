@@ -1,0 +1,83 @@
+"""What a question says beside its matter: whose words it asks for, and of which days.
+
+Pure. `search` calls it with the speakers of the namespace.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from amem_integrations.models.stop_words import STOP
+from amem_integrations.recall.days import Days, days_in
+
+ASSISTANTS = frozenset({"assistant", "ai", "bot", "system", "tool", "agent", "model"})
+# Of what users said, what is left to be expected when the assistant itself is addressed.
+_ADDRESSED = 0.4
+_YOU = re.compile(r"\byou(?:r|rs|rself)?\b|[你您]", re.IGNORECASE)
+_POSSESSIVE = r"(?:['\u2019]s\b)?"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, read.
+
+    text: without the names of speakers: who speaks is asked of the notes' speaker, and hardly
+        anybody says their own name. about: the speakers it asks about, and how surely, in (0, 1].
+    """
+
+    text: str
+    about: Mapping[str, float]
+    days: Days | None
+
+
+def read_question(query: str, speakers: Collection[str], now: datetime) -> Question:
+    """speakers: all that the namespace knows. now: when it is asked, for "yesterday"."""
+    people = [speaker for speaker in speakers if speaker.lower() not in ASSISTANTS]
+    patterns = {speaker: _name(speaker, query) for speaker in people}
+    named = [speaker for speaker, name in patterns.items() if _is_named(name, query)]
+    text = query
+    for speaker in named:
+        text = patterns[speaker].sub(" ", text)
+    return Question(
+        text=" ".join(text.split()) if re.search(r"\w", text) else query,
+        about=_about(query, named, people, len(people) < len(speakers)),
+        days=days_in(query, now),
+    )
+
+
+def _about(
+    query: str, named: list[str], people: list[str], with_assistant: bool
+) -> Mapping[str, float]:
+    if len({_first(speaker) for speaker in named}) == 1:
+        return dict.fromkeys(named, 1.0)
+    if named or not with_assistant:
+        return {}
+    # Users ask for what they said themselves, unless they ask what they were told.
+    return dict.fromkeys(people, _ADDRESSED if _YOU.search(query) else 1.0)
+
+
+def _first(speaker: str) -> str:
+    return (speaker.split() or [speaker])[0]
+
+
+def _name(speaker: str, query: str) -> re.Pattern[str]:
+    """What names the speaker: the whole name or its first word, as it is written.
+
+    In a question without capitals, small letters do, if the name is no common word.
+    """
+    first = _first(speaker)
+    names = "|".join(re.escape(name) for name in dict.fromkeys((speaker, first)))
+    if not first.isascii():
+        # Names of scripts that do not set words apart have no boundaries to look for.
+        return re.compile(f"(?:{names}){_POSSESSIVE}")
+    small = query == query.lower() and first.lower() not in STOP["en"]
+    flags = re.IGNORECASE if small else re.NOFLAG
+    return re.compile(rf"(?<!\w)(?:{names}){_POSSESSIVE}(?!\w)", flags)
+
+
+def _is_named(name: re.Pattern[str], query: str) -> bool:
+    """Whether the name stands there, and not as the common word that opens a question."""
+    return any(
+        found.start() > 0 or found[0].lower() not in STOP["en"] for found in name.finditer(query)
+    )

@@ -1,0 +1,149 @@
+"""The signals of recall: what each list, the turns around a note, and its own text say for it.
+
+Pure functions from what the engine listed to a number a note; 0 says nothing. `rank` weighs
+and adds them, `search` and `expand` call both.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from heapq import nlargest
+from math import hypot, log
+from typing import Any
+
+from amem_integrations.note import Note
+from amem_integrations.recall.days import Days
+from amem_integrations.store.schema import moment
+
+# BM25 that counts as one: about two rare words, each said once.
+_WORDS_UNIT = 8.0
+# Over how many of the best notes the spread of cosines is taken, and how small it may be.
+_BEST = 64
+_LEAST_SPREAD = 0.02
+# How far a list's lowest score is believed to be the floor: fully for a long list, hardly for
+# one of two or three notes, whose lowest score may be as good as its best.
+_FEW = 3
+# What the words of a neighbouring turn count, by how many turns later it comes.
+_BESIDE: Mapping[int, float] = {-2: 0.5, -1: 0.7, 1: 0.6, 2: 0.4}
+OFFSETS = tuple(_BESIDE)
+_SHORTEST, _LONGEST = 3, 60
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
+_ASKS = re.compile(r"[?？؟][\s\"')”’」）]*$")
+
+FIELDS = ("speaker", "session", "sequence", "occurred_at", "created_at")
+MOST_TOLD = {"statement": 1.0, "length": log(_LONGEST / _SHORTEST)}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where a listed note stands: who said it, when, and at which place of which session."""
+
+    speaker: str | None
+    session: str | None
+    sequence: int | None
+    when: datetime
+
+    @classmethod
+    def of(cls, payload: Mapping[str, Any]) -> "Turn":
+        said = payload.get("occurred_at", payload.get("created_at", 0))
+        return cls(
+            payload.get("speaker"), payload.get("session"), payload.get("sequence"), moment(said)
+        )
+
+
+class Turns:
+    """The listed notes by their places."""
+
+    def __init__(self, turns: Mapping[str, Turn]) -> None:
+        self._turns = turns
+        self._by_place = {
+            (turn.session, turn.sequence): id
+            for id, turn in turns.items()
+            if turn.session is not None and turn.sequence is not None
+        }
+
+    def beside(self, id: str, offset: int) -> str | None:
+        """The listed note that comes so many turns later in the same session."""
+        turn = self._turns[id]
+        if turn.session is None or turn.sequence is None:
+            return None
+        return self._by_place.get((turn.session, turn.sequence + offset))
+
+    def missing_beside(self, ids: Iterable[str]) -> dict[str, set[int]]:
+        """The places around these notes that nothing listed stands at, by session."""
+        missing: dict[str, set[int]] = {}
+        for id in ids:
+            turn = self._turns[id]
+            if turn.session is None or turn.sequence is None:
+                continue
+            places = {turn.sequence + offset for offset in OFFSETS}
+            free = {p for p in places if p >= 0 and (turn.session, p) not in self._by_place}
+            if free:
+                missing.setdefault(turn.session, set()).update(free)
+        return missing
+
+
+def meaning(cosines: Mapping[str, float]) -> dict[str, float]:
+    """How far each note's cosine rises above the list's lowest, in units of its spread.
+
+    The unit is the mean rise of the best notes, so that embedders and namespaces of any spread
+    count alike.
+    """
+    if not cosines:
+        return {}
+    floor = _floor(cosines.values())
+    best, beyond = nlargest(_BEST, cosines.values()), floor
+    if len(cosines) > _BEST:
+        beyond = nlargest(_BEST + 1, cosines.values())[-1]
+    unit = max(sum(best) / len(best) - beyond, _LEAST_SPREAD)
+    return {id: max(cosine - floor, 0.0) / unit for id, cosine in cosines.items()}
+
+
+def _floor(scores: Collection[float]) -> float:
+    return max(min(scores), 0.0) * len(scores) / (len(scores) + _FEW)
+
+
+def words(bm25: Mapping[str, float], turns: Turns, ids: Iterable[str]) -> dict[str, float]:
+    """BM25 of each note and, less, of the turns around it; as a norm, so that the best counts."""
+    found: dict[str, float] = {}
+    for id in ids:
+        around = (
+            weight * bm25.get(turns.beside(id, offset) or "", 0.0)
+            for offset, weight in _BESIDE.items()
+        )
+        score = hypot(bm25.get(id, 0.0), *around) / _WORDS_UNIT
+        if score:
+            found[id] = score
+    return found
+
+
+def reply(meanings: Mapping[str, float], turns: Turns, ids: Iterable[str]) -> dict[str, float]:
+    """What the next turn means: a remark is often understood from its answer."""
+    found = {id: meanings.get(turns.beside(id, 1) or "", 0.0) for id in ids}
+    return {id: value for id, value in found.items() if value}
+
+
+def speaker(about: Mapping[str, float], turns: Mapping[str, Turn]) -> dict[str, float]:
+    """Whether one of those spoke whom the question is about."""
+    if not about:
+        return {}
+    found = {id: about.get(turn.speaker or "", 0.0) for id, turn in turns.items()}
+    return {id: value for id, value in found.items() if value}
+
+
+def date(days: Days | None, turns: Mapping[str, Turn]) -> dict[str, float]:
+    """How near each note's time is to the days that the question names."""
+    if days is None:
+        return {}
+    return {id: days.worth(turn.when) for id, turn in turns.items()}
+
+
+def told(note: Note) -> dict[str, float]:
+    """What a note's own text says for it: that it states something, and how much it can say."""
+    text = note.content
+    size = min(max(len(_WORD.findall(text[:2000])), _SHORTEST), _LONGEST)
+    return {
+        "statement": 0.0 if _ASKS.search(text[-200:]) else 1.0,
+        "length": log(size / _SHORTEST),
+    }

@@ -1,0 +1,79 @@
+"""Reading a question: whose words it asks for, and what is left of it to be matched."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amem_integrations.recall.question import read_question
+
+NOW = datetime(2026, 3, 11, tzinfo=UTC)
+TWO = ("Ann Lee", "Ben")
+CHAT = ("user", "assistant")
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "about"),
+    [
+        ("What does Ann like?", "What does like?", {"Ann Lee": 1.0}),
+        ("What does Ann Lee like?", "What does like?", {"Ann Lee": 1.0}),
+        ("Where is Ben's kayak?", "Where is kayak?", {"Ben": 1.0}),
+        ("Where is Ben\u2019s kayak?", "Where is kayak?", {"Ben": 1.0}),
+        ("where is ben now?", "where is now?", {"Ben": 1.0}),
+        ("Did Ann meet Ben?", "Did meet ?", {}),
+        ("Where is the bench?", "Where is the bench?", {}),
+        ("Where is Bennet?", "Where is Bennet?", {}),
+        ("Ann", "Ann", {"Ann Lee": 1.0}),
+    ],
+)
+def test_a_named_speaker_is_asked_about_and_not_matched(
+    query: str, text: str, about: dict[str, float]
+) -> None:
+    question = read_question(query, TWO, NOW)
+    assert (question.text, question.about) == (text, about)
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("Will the cache be replaced?", False),
+        ("When will the cache be replaced?", False),
+        ("What did Will replace?", True),
+        ("May I ask what happened?", False),
+        ("What does May think?", True),
+    ],
+)
+def test_names_that_are_words_too_name_nobody_where_they_are_words(query: str, named: bool) -> None:
+    assert bool(read_question(query, ("Will", "May", "Ann"), NOW).about) is named
+
+
+@pytest.mark.parametrize(
+    ("query", "about"),
+    [
+        ("Which cache did I choose?", {"user": 1.0}),
+        ("Which cache did you advise?", {"user": 0.4}),
+        ("你推荐了哪个缓存？", {"user": 0.4}),
+    ],
+)
+def test_with_an_assistant_users_are_asked_for_what_they_said(
+    query: str, about: dict[str, float]
+) -> None:
+    assert read_question(query, CHAT, NOW).about == about
+
+
+def test_without_speakers_nobody_is_asked_about() -> None:
+    question = read_question("What does Ann like?", (), NOW)
+    assert (question.text, question.about) == ("What does Ann like?", {})
+
+
+def test_names_of_scripts_without_spaces_are_found() -> None:
+    question = read_question("小明喜欢什么？", ("小明", "小红"), NOW)
+    assert (question.text, question.about) == ("喜欢什么？", {"小明": 1.0})
+
+
+@given(st.text(max_size=60), st.lists(st.text(min_size=1, max_size=12), max_size=4))
+def test_any_question_and_any_speakers_can_be_read(query: str, speakers: list[str]) -> None:
+    question = read_question(query, speakers, NOW)
+    assert question.about.keys() <= set(speakers)
+    assert question.text or not query

@@ -1,0 +1,101 @@
+"""The signals: what each says of a note, and what it says of nothing."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from amem_integrations.note import make_note
+from amem_integrations.recall.days import Days
+from amem_integrations.recall.signals import (
+    Turn,
+    Turns,
+    date,
+    meaning,
+    reply,
+    speaker,
+    told,
+    words,
+)
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def turn(place: int | None, *, by: str | None = "Ann", session: str | None = "s") -> Turn:
+    return Turn(by, session, place, NOW + timedelta(days=place or 0))
+
+
+def in_order(ids: str) -> dict[str, Turn]:
+    return {id: turn(place) for place, id in enumerate(ids)}
+
+
+def test_meaning_counts_how_far_a_note_rises_above_the_others() -> None:
+    spread = meaning({"a": 0.6, "b": 0.4, "c": 0.2})
+    assert spread["a"] > spread["b"] > spread["c"] >= 0
+    assert meaning({}) == {}
+
+
+def test_meaning_is_the_same_for_an_embedder_of_half_the_spread() -> None:
+    wide = {f"n{n}": 0.9 - 0.007 * n for n in range(120)}
+    narrow = {id: 0.5 + (cosine - 0.5) / 2 for id, cosine in wide.items()}
+    assert meaning(narrow)["n0"] == pytest.approx(meaning(wide)["n0"], rel=0.3)
+
+
+def test_notes_that_are_all_equally_near_are_hardly_told_apart_by_meaning() -> None:
+    close = meaning({f"n{n}": 0.61 + 0.0001 * n for n in range(100)})
+    assert max(close.values()) - min(close.values()) < 1.0
+
+
+@pytest.mark.parametrize("cosine", [0.5, -0.5, 0.0])
+def test_an_only_note_or_an_opposite_one_means_nothing_negative(cosine: float) -> None:
+    assert meaning({"a": cosine})["a"] == pytest.approx(1.0 if cosine > 0 else 0.0)
+
+
+def test_words_of_the_turns_around_count_less_than_a_notes_own() -> None:
+    turns = in_order("abcde")
+    found = words({"c": 8.0}, Turns(turns), turns)
+    assert found["c"] == 1.0
+    assert [found[id] for id in "dbea"] == pytest.approx([0.7, 0.6, 0.5, 0.4])
+
+
+def test_words_do_not_cross_sessions_or_reach_notes_without_a_place() -> None:
+    turns = {"a": turn(1), "b": turn(2, session="t"), "c": turn(None), "d": turn(2, session=None)}
+    assert words({"a": 8.0}, Turns(turns), turns) == {"a": 1.0}
+
+
+def test_a_remark_is_understood_from_its_answer() -> None:
+    turns = in_order("abc")
+    assert reply({"b": 1.5}, Turns(turns), turns) == {"a": 1.5}
+
+
+def test_the_speaker_asked_about_counts_as_surely_as_it_is_asked() -> None:
+    turns = {"a": turn(1, by="Ann"), "b": turn(2, by="Ben"), "c": turn(3, by=None)}
+    assert speaker({"Ann": 0.4}, turns) == {"a": 0.4}
+    assert speaker({}, turns) == {}
+
+
+def test_days_count_where_a_question_names_some() -> None:
+    turns = {"a": turn(0), "b": turn(40)}
+    assert date(None, turns) == {}
+    found = date(Days(2026, 3, 1), turns)
+    assert found["a"] == 1.0 > found["b"]
+
+
+@pytest.mark.parametrize("text", ["Is it?", "真的吗？", 'She asked: "why?"', "هل هذا؟", "Well? "])
+def test_a_question_states_nothing(text: str) -> None:
+    assert told(make_note(text, namespace="n", now=NOW))["statement"] == 0.0
+
+
+def test_a_longer_statement_can_say_more_up_to_a_length() -> None:
+    lengths = [
+        told(make_note("tea " * size, namespace="n", now=NOW))["length"]
+        for size in (1, 10, 60, 900)
+    ]
+    assert 0 == lengths[0] < lengths[1] < lengths[2] == lengths[3]
+    assert told(make_note("缓存换成了新的", namespace="n", now=NOW))["length"] > 0
+
+
+def test_the_places_around_notes_that_nothing_listed_stands_at() -> None:
+    turns = Turns({"a": turn(1), "b": turn(2), "c": turn(None)})
+    assert turns.missing_beside(["a", "c"]) == {"s": {0, 3}}
+    assert turns.beside("a", 1) == "b"
+    assert turns.beside("c", 1) is None
