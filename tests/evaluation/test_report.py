@@ -15,7 +15,7 @@ from amem_integrations.evaluation.report import (
     percentiles,
     score,
 )
-from amem_integrations.recall.options import RecallOptions
+from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from tests.evaluation.samples import BOAT
 
 Held = tuple[Filled, QuestionEmbedder]
@@ -76,14 +76,14 @@ def test_a_fingerprint_is_the_same_for_the_same_set_up_only(filled: Held) -> Non
     found = fingerprint(held, Setup(), cutoffs=[5])
     assert fingerprint(held, Setup(), cutoffs=[5]) == found
     for other in (
-        fingerprint(held, Setup(RecallOptions(damping=0.25)), cutoffs=[5]),
+        fingerprint(held, Setup(RecallOptions(damping=0.75)), cutoffs=[5]),
         fingerprint(held, Setup(hops=0), cutoffs=[5]),
         fingerprint(held, Setup(), cutoffs=[5, 10]),
     ):
         assert other["digest"] != found["digest"]
     assert (found["embedder"], found["formation"], found["analyst"]) == ("hash-256", "off", None)
     assert found["data"]["turns"] == 7
-    assert found["options"]["damping"] == 0.5
+    assert found["options"]["damping"] == DEFAULT_OPTIONS.damping
 
 
 def test_the_whole_report_is_json_and_quotes_no_text(filled: Held) -> None:
