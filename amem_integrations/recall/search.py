@@ -1,7 +1,8 @@
 """Search: a question in, the notes that answer it out, each with why it was found.
 
-The query becomes a vector and terms; one batch asks the engine for each signal's own list;
-`rank` makes one ranking of them; the best notes are read; `expand` follows their links.
+`question` reads whose words it asks for and of when; what is left becomes a vector and terms; one
+batch asks the engine for the lists; `signals` and `rank` make one ranking of them; the best notes
+are read, and what their texts tell is added; `expand` follows their links.
 No model is called on this path. `memory` calls `search`.
 """
 
