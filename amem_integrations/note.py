@@ -291,7 +291,7 @@ def check_content(content: object) -> None:
 def _check_text(name: str, text: object, limit: int = 4096) -> None:
     if not isinstance(text, str):
         raise InvalidInputError(f"{name} must be text; got {type(text).__name__}.")
-    if _is_blank(text):
+    if is_blank(text):
         raise InvalidInputError(f"{name} is empty or blank; there is nothing to remember.")
     try:
         size = len(text.encode())
@@ -304,7 +304,7 @@ def _check_text(name: str, text: object, limit: int = 4096) -> None:
         raise InvalidInputError(f"{name} has {size} bytes; at most {limit} can be stored.")
 
 
-def _is_blank(text: str) -> bool:
+def is_blank(text: str) -> bool:
     """Whether there is nothing to see: nothing but space, control and format characters."""
     return all(each.isspace() or category(each) in ("Cc", "Cf") for each in text)
 
@@ -349,4 +349,4 @@ def clean_text(text: str, limit: int) -> str:
     """
     safe = text.encode("utf-8", "ignore").decode().replace("\x00", "")
     line = " ".join(safe.split())[:limit].strip()
-    return "" if _is_blank(line) else line
+    return "" if is_blank(line) else line

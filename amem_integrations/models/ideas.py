@@ -15,6 +15,7 @@ from amem_integrations.models import words
 from amem_integrations.models.courtesy import courtesy, is_courteous
 from amem_integrations.models.terms import Corpus
 from amem_integrations.models.words import NAME, TELLING
+from amem_integrations.note import is_blank
 
 # So many notes come of a turn at most; and so many sentences of it are looked at.
 MAX_IDEAS = 8
@@ -137,7 +138,7 @@ def _sentence(
 ) -> Sentence | None:
     piece = text[start:end]
     stripped = piece.strip()
-    if not stripped:
+    if is_blank(stripped):
         return None
     begin = start + len(piece) - len(piece.lstrip())
     keys, mass = mass_of(stripped, corpus, names)

@@ -249,7 +249,7 @@ def test_links_are_followed_when_asked_for(linked: AMemStore) -> None:
     query = "eviction policy"
     plain = {item.key: item.score or 0.0 for item in linked.search(NS, query=query)}
     unlinked = {
-        hit.note.key: hit.score for hit in linked.memory.search(query, namespace=NS, hops=0)
+        hit.note.key: hit.score for hit in linked.memory.search(query, namespace=NS, hops=0, k=50)
     }
     followed = {item.key: item.score or 0.0 for item in linked.search(NS, query=query, hops=1)}
     assert max(plain, key=plain.__getitem__) == max(followed, key=followed.__getitem__) == "policy"

@@ -13,6 +13,7 @@ from llama_index.core.tools import RetrieverTool
 from amem_integrations import AgenticMemory
 from amem_integrations.errors import InvalidInputError, StoreClosedError
 from amem_integrations.llama_index import AMemRetriever
+from amem_integrations.recall.options import SIGNALS
 from amem_integrations.testing.llama_index import ScriptedLLM
 from tests.support import chat_model, open_memory
 
@@ -65,7 +66,7 @@ def test_the_metadata_tells_what_was_understood_and_why_it_was_found(form: Retri
     assert node.metadata["time"] == "2026-03-01T00:00:00+00:00"
     assert node.metadata["created_at"] == second.created_at.isoformat()
     assert node.metadata["metadata"] == {"mood": "fine"}
-    assert set(node.metadata["why"]) <= {"dense", "sparse", "link"}
+    assert set(node.metadata["why"]) <= {*SIGNALS, "link"}
 
 
 def test_a_model_is_shown_the_text_when_and_by_whom(core: AgenticMemory) -> None:

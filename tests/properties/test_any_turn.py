@@ -12,7 +12,7 @@ from amem_integrations import AgenticMemory, Note, Status, Woven
 from amem_integrations.formation.weave import spans
 from amem_integrations.models.ideas import sentences
 from amem_integrations.models.terms import Corpus
-from amem_integrations.note import make_note
+from amem_integrations.note import is_blank, make_note
 from tests.support import open_memory
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
@@ -91,10 +91,10 @@ def test_spans_are_stretches_of_the_turn_in_order_and_hold_all_of_it(
     for note in notes:
         assert note.position is not None
         assert note.position >= end
-        assert not text[end : note.position].strip()
+        assert is_blank(text[end : note.position])
         end = note.position + len(note.content)
         assert text[note.position : end] == note.content
-    assert not text[end:].strip()
+    assert is_blank(text[end:])
     assert len({note.id for note in notes}) == len(notes)
     assert notes == spans(turn, parts, ranges, lambda: NOW)
 
