@@ -17,6 +17,7 @@ from amem_integrations.models.ideas import (
     strangers,
 )
 from amem_integrations.models.terms import Corpus
+from amem_integrations.note import is_blank
 
 NOTHING = Corpus(())
 
@@ -64,10 +65,10 @@ def test_sentences_are_stretches_of_the_text_in_order_and_hold_all_of_it(text: s
     for part in sentences(text, NOTHING):
         assert part.text == text[part.start : part.end]
         assert part.text == part.text.strip() != ""
-        assert not text[end : part.start].strip()
+        assert is_blank(text[end : part.start])
         assert end <= part.start
         end = part.end
-    assert not text[end:].strip()
+    assert is_blank(text[end:])
 
 
 @given(talk)
