@@ -125,8 +125,9 @@ def test_two_of_them_share_the_work_of_one_collection(tmp_path: Path) -> None:
         for n in range(24):
             one.add(f"Remark {n} on the cache", namespace=f"of {n % 3}", formation="off")
         with MemoryWorker(one) as first, MemoryWorker(other) as second:
-            assert first.flush(60)
-            assert second.flush(60)
+            # One that found nothing left may take up what the other frees when it is done.
+            for worker in (first, second, first, second):
+                assert worker.flush(60)
         assert formed(one) == 24
         assert len(asked) == len(set(asked)) == 24
         assert one.check() == []
