@@ -169,10 +169,10 @@ async def _ranked(
     io: IO, scope: Scope, lists: _Lists, question: Question, options: RecallOptions
 ) -> list[Ranked]:
     """All that was listed, and the turns around the best, best first."""
-    ranked = fuse(_signals(lists, lists.turns, question), options.weights)
+    turns = Turns(lists.turns)
+    ranked = fuse(_signals(lists, turns, question), options.weights)
     if not (options.around and options.sparse and lists.bm25):
         return ranked
-    turns = Turns(lists.turns)
     missing = turns.missing_beside(found.id for found in ranked[: options.around])
     if not missing:
         return ranked
@@ -182,21 +182,20 @@ async def _ranked(
     )
     most = options.around * len(OFFSETS)
     points = await io.engine.scroll(both(scope.where, AnyOf(places)), limit=most, fields=FIELDS)
-    every = {**lists.turns, **{point.id: Turn.of(point.payload) for point in points}}
-    return fuse(_signals(lists, every, question), options.weights)
+    if not points:
+        return ranked
+    around = {point.id: Turn.of(point.payload) for point in points}
+    return fuse(_signals(lists, Turns({**turns, **around}), question), options.weights)
 
 
-def _signals(
-    lists: _Lists, by_id: Mapping[str, Turn], question: Question
-) -> dict[str, Mapping[str, float]]:
-    turns = Turns(by_id)
+def _signals(lists: _Lists, turns: Turns, question: Question) -> dict[str, Mapping[str, float]]:
     meanings = meaning(lists.cosines)
     return {
         "dense": meanings,
-        "sparse": words(lists.bm25, turns, by_id),
-        "reply": reply(meanings, turns, by_id),
-        "speaker": speaker(question.about, by_id),
-        "date": date(question.days, by_id),
+        "sparse": words(lists.bm25, turns),
+        "reply": reply(meanings, turns),
+        "speaker": speaker(question.about, turns),
+        "date": date(question.days, turns),
     }
 
 

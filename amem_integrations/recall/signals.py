@@ -52,11 +52,11 @@ class Turn:
         )
 
 
-class Turns:
-    """The listed notes by their places."""
+class Turns(dict[str, Turn]):
+    """The listed notes by id, and by their places."""
 
     def __init__(self, turns: Mapping[str, Turn]) -> None:
-        self._turns = turns
+        super().__init__(turns)
         self._by_place = {
             (turn.session, turn.sequence): id
             for id, turn in turns.items()
@@ -65,7 +65,7 @@ class Turns:
 
     def beside(self, id: str, offset: int) -> str | None:
         """The listed note that comes so many turns later in the same session."""
-        turn = self._turns[id]
+        turn = self[id]
         if turn.session is None or turn.sequence is None:
             return None
         return self._by_place.get((turn.session, turn.sequence + offset))
@@ -74,7 +74,7 @@ class Turns:
         """The places around these notes that nothing listed stands at, by session."""
         missing: dict[str, set[int]] = {}
         for id in ids:
-            turn = self._turns[id]
+            turn = self[id]
             if turn.session is None or turn.sequence is None:
                 continue
             places = {turn.sequence + offset for offset in OFFSETS}
@@ -93,9 +93,8 @@ def meaning(cosines: Mapping[str, float]) -> dict[str, float]:
     if not cosines:
         return {}
     floor = _floor(cosines.values())
-    best, beyond = nlargest(_BEST, cosines.values()), floor
-    if len(cosines) > _BEST:
-        beyond = nlargest(_BEST + 1, cosines.values())[-1]
+    best = nlargest(_BEST + 1, cosines.values())
+    beyond = best.pop() if len(best) > _BEST else floor
     unit = max(sum(best) / len(best) - beyond, _LEAST_SPREAD)
     return {id: max(cosine - floor, 0.0) / unit for id, cosine in cosines.items()}
 
@@ -104,10 +103,10 @@ def _floor(scores: Collection[float]) -> float:
     return max(min(scores), 0.0) * len(scores) / (len(scores) + _FEW)
 
 
-def words(bm25: Mapping[str, float], turns: Turns, ids: Iterable[str]) -> dict[str, float]:
+def words(bm25: Mapping[str, float], turns: Turns) -> dict[str, float]:
     """BM25 of each note and, less, of the turns around it; as a norm, so that the best counts."""
     found: dict[str, float] = {}
-    for id in ids:
+    for id in turns:
         around = (
             weight * bm25.get(turns.beside(id, offset) or "", 0.0)
             for offset, weight in _BESIDE.items()
@@ -118,9 +117,9 @@ def words(bm25: Mapping[str, float], turns: Turns, ids: Iterable[str]) -> dict[s
     return found
 
 
-def reply(meanings: Mapping[str, float], turns: Turns, ids: Iterable[str]) -> dict[str, float]:
+def reply(meanings: Mapping[str, float], turns: Turns) -> dict[str, float]:
     """What the next turn means: a remark is often understood from its answer."""
-    found = {id: meanings.get(turns.beside(id, 1) or "", 0.0) for id in ids}
+    found = {id: meanings.get(turns.beside(id, 1) or "", 0.0) for id in turns}
     return {id: value for id, value in found.items() if value}
 
 

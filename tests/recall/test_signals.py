@@ -52,19 +52,19 @@ def test_an_only_note_or_an_opposite_one_means_nothing_negative(cosine: float) -
 
 def test_words_of_the_turns_around_count_less_than_a_notes_own() -> None:
     turns = in_order("abcde")
-    found = words({"c": 8.0}, Turns(turns), turns)
+    found = words({"c": 8.0}, Turns(turns))
     assert found["c"] == 1.0
     assert [found[id] for id in "dbea"] == pytest.approx([0.7, 0.6, 0.5, 0.4])
 
 
 def test_words_do_not_cross_sessions_or_reach_notes_without_a_place() -> None:
     turns = {"a": turn(1), "b": turn(2, session="t"), "c": turn(None), "d": turn(2, session=None)}
-    assert words({"a": 8.0}, Turns(turns), turns) == {"a": 1.0}
+    assert words({"a": 8.0}, Turns(turns)) == {"a": 1.0}
 
 
 def test_a_remark_is_understood_from_its_answer() -> None:
     turns = in_order("abc")
-    assert reply({"b": 1.5}, Turns(turns), turns) == {"a": 1.5}
+    assert reply({"b": 1.5}, Turns(turns)) == {"a": 1.5}
 
 
 def test_the_speaker_asked_about_counts_as_surely_as_it_is_asked() -> None:
