@@ -46,6 +46,13 @@ class Queue:
             self.formed += len(notes)
         return trouble
 
+    def formed_within(self, seconds: float) -> int:
+        """How many notes were formed once there is one, or after that time."""
+        deadline = time.monotonic() + seconds
+        while not self.formed and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return self.formed
+
     async def atake(self) -> Batch:
         return self.take()
 
@@ -120,10 +127,7 @@ def test_a_note_that_is_due_later_is_taken_without_a_call() -> None:
     worker = Worker(queue)
     assert worker.flush(5)
     queue.left.append(1)
-    deadline = time.monotonic() + 5
-    while not queue.formed and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert queue.formed == 1
+    assert queue.formed_within(5) == 1
     worker.close()
 
 
@@ -132,10 +136,7 @@ def test_one_that_polls_finds_what_others_stored() -> None:
     worker = Worker(queue, poll=0.05)
     assert worker.flush(5)
     queue.left.append(1)
-    deadline = time.monotonic() + 5
-    while not queue.formed and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert queue.formed == 1
+    assert queue.formed_within(5) == 1
     worker.close()
 
 
