@@ -40,7 +40,8 @@ from amem_integrations.store.schema import within
 # A query longer than this is embedded by its beginning; all of its words are still matched.
 MAX_EMBEDDED_CHARS = 4000
 
-_MIN_DEPTH = 128
+# How long the lists are; `tests/benchmarks/recall.py` has what they cost.
+DEPTH = 128
 _COUNTED_DEPTH = 1000
 _PAGE = 256
 # More are read than are wanted, as their texts may change the order.
@@ -80,7 +81,7 @@ async def search(
     vector = await io.embed_query(question.text[:MAX_EMBEDDED_CHARS])
     terms = io.sparse.query(question.text)
     known: dict[str, Note | None] = {}
-    depth = max(_MIN_DEPTH, 2 * k)
+    depth = max(DEPTH, 2 * k)
     while True:
         total = None
         if depth > _COUNTED_DEPTH:
@@ -219,7 +220,7 @@ async def _best(
         if start:
             # Reading a long list must not hold up everything else on the loop.
             await io.sleep(0)
-            missing = max(missing, _MIN_DEPTH)
+            missing = max(missing, DEPTH)
         page = ranked[start : start + min(missing, _PAGE)]
         start += len(page)
         unread = [found.id for found in page if found.id not in known]
