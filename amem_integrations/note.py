@@ -206,12 +206,15 @@ class Hit:
     score: fused relevance, higher is better, comparable within one search only.
     why: contribution by signal ("dense", "sparse", "link", …), which sum to the score.
     via: the link that led here or lifted the note; set whenever `why` has "link".
+    relevance: how much it has to do with the question, comparable across searches with the same
+        embedder; measured where a search has a `min_relevance`, else None.
     """
 
     note: Note
     score: float
     why: Mapping[str, float] = field(hash=False)
     via: Link | None = None
+    relevance: float | None = None
 
     def __str__(self) -> str:
         signals = ", ".join(f"{name} {value:.2f}" for name, value in self.why.items())

@@ -24,11 +24,13 @@ class Question:
 
     text: without the names of speakers: who speaks is asked of the notes' speaker, and hardly
         anybody says their own name. about: the speakers it asks about, and how surely, in (0, 1].
+    named: whether it names a speaker that the namespace knows.
     """
 
     text: str
     about: Mapping[str, float]
     days: Days | None
+    named: bool = False
 
 
 def read_question(query: str, speakers: Collection[str], now: datetime) -> Question:
@@ -43,6 +45,7 @@ def read_question(query: str, speakers: Collection[str], now: datetime) -> Quest
         text=" ".join(text.split()) if re.search(r"\w", text) else query,
         about=_about(query, named, people, len(people) < len(speakers)),
         days=days_in(query, now),
+        named=bool(named),
     )
 
 
