@@ -1,6 +1,6 @@
-"""Embedders given as a function from texts to vectors, sync or async.
+"""Functions that a caller gives, sync or async; those from texts to vectors are embedders.
 
-`embedding` calls it.
+`embedding` and `reranking` call it.
 """
 
 import asyncio
@@ -13,25 +13,27 @@ from amem_integrations.models.named import NamedEmbedder
 from amem_integrations.ports import Vector
 
 
-class CallableEmbedder:
-    """A function `list[str] -> list[list[float]]` as an embedder (`ports.Embedder`).
+class Function:
+    """A function of the caller's, sync or async, that can be called and awaited.
 
     A sync function runs in a thread when awaited. An async one runs on the loop that awaits
     it; from sync code it gets a loop of its own for each call, and where a loop is already
     running that cannot be done without deadlock or a hidden loop: InvalidInputError.
+    kind: what it does here, for that error.
     """
 
-    def __init__(self, function: Callable[[list[str]], Any], *, name: str) -> None:
-        self.name = name
+    def __init__(self, function: Callable[..., Any], *, kind: str, name: str) -> None:
         self._function = function
+        self._kind = kind
+        self._name = name
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
         )
 
-    def embed_documents(self, texts: list[str]) -> list[Vector]:
+    def __call__(self, *given: Any) -> Any:
         if self._is_async:
             self._require_no_loop()
-        result = self._function(texts)
+        result = self._function(*given)
         if not inspect.isawaitable(result):
             return result
         if inspect.iscoroutine(result) and _loop_is_running():
@@ -39,25 +41,40 @@ class CallableEmbedder:
         self._require_no_loop()
         return asyncio.run(_awaited(result))
 
-    def embed_query(self, text: str) -> Vector:
-        return _only(self.embed_documents([text]))
-
-    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
+    async def acall(self, *given: Any) -> Any:
+        """`__call__`, awaited."""
         if self._is_async:
-            return await self._function(texts)
-        result = await asyncio.to_thread(self._function, texts)
+            return await self._function(*given)
+        result = await asyncio.to_thread(self._function, *given)
         return await result if inspect.isawaitable(result) else result
-
-    async def aembed_query(self, text: str) -> Vector:
-        return _only(await self.aembed_documents([text]))
 
     def _require_no_loop(self) -> None:
         if _loop_is_running():
             raise InvalidInputError(
-                f"The embedder {self.name!r} is async, and a sync method was called where an "
-                "event loop is running. Use the async methods there (aadd, asearch, …), or give "
-                "a sync embedder."
+                f"The {self._kind} {self._name!r} is async, and a sync method was called where "
+                "an event loop is running. Use the async methods there (aadd, asearch, …), or "
+                f"give a sync {self._kind}."
             )
+
+
+class CallableEmbedder:
+    """A function `list[str] -> list[list[float]]` as an embedder (`ports.Embedder`)."""
+
+    def __init__(self, function: Callable[[list[str]], Any], *, name: str) -> None:
+        self.name = name
+        self._function = Function(function, kind="embedder", name=name)
+
+    def embed_documents(self, texts: list[str]) -> list[Vector]:
+        return self._function(texts)
+
+    def embed_query(self, text: str) -> Vector:
+        return _only(self.embed_documents([text]))
+
+    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
+        return await self._function.acall(texts)
+
+    async def aembed_query(self, text: str) -> Vector:
+        return _only(await self.aembed_documents([text]))
 
 
 def from_callable(spec: object) -> NamedEmbedder | None:
@@ -67,11 +84,12 @@ def from_callable(spec: object) -> NamedEmbedder | None:
     """
     if not callable(spec):
         return None
-    name = _name(spec)
+    name = name_of(spec)
     return NamedEmbedder(CallableEmbedder(spec, name=name), name=name)
 
 
-def _name(function: Callable[..., Any]) -> str:
+def name_of(function: Callable[..., Any]) -> str:
+    """The function's `name`, else its module and qualified name."""
     own = getattr(function, "name", None)
     if isinstance(own, str) and own:
         return own

@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -111,18 +111,28 @@ def _describe(name: str) -> dict[str, Any]:
     """What fastembed knows of a model: "model", "dim", "sources", "model_file", …"""
     from fastembed import TextEmbedding
 
-    models = {model["model"]: model for model in TextEmbedding.list_supported_models()}
-    for known, model in models.items():
-        if known.lower() == name.lower():
-            return model
-    short = {known.rpartition("/")[2].lower(): known for known in models}
-    close = difflib.get_close_matches(name.rpartition("/")[2].lower(), short, n=3, cutoff=0.5)
-    meant = f" Did you mean {' or '.join(repr(short[match]) for match in close)}?" if close else ""
+    models = TextEmbedding.list_supported_models()
+    found = known_as(name, models)
+    if found is not None:
+        return found
+    meant = close_to(name, models)
     raise ModelUnavailableError(
         f"There is no embedding model {name!r}.{meant} A name is either 'multilingual' or one of "
         "fastembed's (fastembed.TextEmbedding.list_supported_models()); for any other model, "
         "such as a provider's, give the object: embedder=OpenAIEmbeddings(model=...)."
     )
+
+
+def known_as(name: str, models: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
+    """The one of fastembed's models with that name."""
+    return next((model for model in models if model["model"].lower() == name.lower()), None)
+
+
+def close_to(name: str, models: Iterable[dict[str, Any]]) -> str:
+    """A sentence about the names that may have been meant; "" without any."""
+    short = {model["model"].rpartition("/")[2].lower(): model["model"] for model in models}
+    close = difflib.get_close_matches(name.rpartition("/")[2].lower(), short, n=3, cutoff=0.5)
+    return f" Did you mean {' or '.join(repr(short[match]) for match in close)}?" if close else ""
 
 
 def _load(name: str, threads: int) -> "TextEmbedding":
@@ -176,14 +186,7 @@ _registered: Callable[[], None] = Once(_register_packaged)
 
 def _load_cached(model: dict[str, Any], threads: int) -> "TextEmbedding | None":
     """The model from fastembed's cache; None if it is not whole there."""
-    from huggingface_hub import try_to_load_from_cache
-
-    repository = model["sources"]["hf"]
-    if not repository:
-        return None
-    files = [model["model_file"], *model["additional_files"], "tokenizer.json"]
-    paths = [try_to_load_from_cache(repository, file, _cache_dir()) for file in files]
-    if not all(isinstance(path, str) and Path(path).exists() for path in paths):
+    if not is_cached(model):
         return None
     try:
         return _open(model["model"], threads, local_files_only=True)
@@ -192,13 +195,25 @@ def _load_cached(model: dict[str, Any], threads: int) -> "TextEmbedding | None":
         return None
 
 
+def is_cached(model: dict[str, Any]) -> bool:
+    """Whether the model that fastembed describes so is whole in its cache."""
+    from huggingface_hub import try_to_load_from_cache
+
+    repository = model["sources"]["hf"]
+    if not repository:
+        return False
+    files = [model["model_file"], *model["additional_files"], "tokenizer.json"]
+    paths = [try_to_load_from_cache(repository, file, cache_dir()) for file in files]
+    return all(isinstance(path, str) and Path(path).exists() for path in paths)
+
+
 def _download(model: dict[str, Any], threads: int) -> "TextEmbedding":
     name, size = model["model"], model["size_in_GB"]
     repository = model["sources"]["hf"]
     problem = hub_problem(repository) if repository else None
     if problem is not None:
         raise ModelUnavailableError(_not_here(name, problem))
-    _LOG.info("Downloading the embedding model %s (%s GB) to %s.", name, size, _cache_dir())
+    _LOG.info("Downloading the embedding model %s (%s GB) to %s.", name, size, cache_dir())
     return _open(name, threads)
 
 
@@ -229,7 +244,7 @@ def _open(name: str, threads: int, **options: Any) -> "TextEmbedding":
         ) from error
 
 
-def _cache_dir() -> str:
+def cache_dir() -> str:
     """Where fastembed keeps what it downloads."""
     default = str(Path(tempfile.gettempdir()) / "fastembed_cache")
     return os.environ.get("FASTEMBED_CACHE_PATH", default)

@@ -1,0 +1,104 @@
+"""Relevance: whether what a search found has to do with the question at all.
+
+Scores rank the notes of one search and say nothing across searches: a question about nothing
+that is stored has a best note, too. Relevance says how near the notes come to the question in
+itself. `search` asks for it where a least relevance is set.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from math import log
+
+from amem_integrations.conditions import Any as AnyOf
+from amem_integrations.conditions import Condition, both, ids, match
+from amem_integrations.note import Hit
+from amem_integrations.ports import IO, Query, SparseVector, Vector
+from amem_integrations.recall.question import Question
+from amem_integrations.recall.scope import Scope
+from amem_integrations.recall.signals import FIELDS, Turn, Turns
+from amem_integrations.store.schema import within
+
+# What full coverage, and the name of somebody who is here, count beside a cosine.
+_COVERED = 0.5
+_NAMED = 0.15
+# How far a word counts as held that stands in a turn nearby, by how many turns later it comes.
+_HELD: Mapping[int, float] = {0: 1.0, -1: 0.7, 1: 0.6, -2: 0.5, 2: 0.4}
+# A word's weight in the note that has most of it, over its IDF.
+_BEST_WEIGHT = 1.5
+# Words of a question beyond these change little, and each is asked about on its own.
+_MOST_TERMS = 32
+
+
+async def relevant(
+    io: IO,
+    scope: Scope,
+    hits: Sequence[Hit],
+    question: Question,
+    vector: Vector,
+    terms: SparseVector,
+    least: float,
+) -> list[Hit]:
+    """The hits, each with its relevance; none if not even one of them reaches `least`."""
+    if not hits:
+        return []
+    near = _near(hits)
+    places = len(hits) * len(_HELD)
+    corpus = within(scope.namespace)
+    singles = [SparseVector((term,), (1.0,)) for term in terms.indices[:_MOST_TERMS]]
+    dense, *sparse = await io.engine.query(
+        [
+            Query(vector, both(scope.where, near), places, fields=FIELDS),
+            *(Query(term, both(scope.where, near), places, corpus=corpus) for term in singles),
+            *(Query(term, corpus, 1, corpus=corpus) for term in singles),
+        ]
+    )
+    holders = [{scored.id for scored in found} for found in sparse[: len(singles)]]
+    best = [found[0].score if found else None for found in sparse[len(singles) :]]
+    unknown = log(2 * await io.engine.count(corpus) + 2)
+    masses = [unknown if score is None else min(score / _BEST_WEIGHT, unknown) for score in best]
+    cosines = {scored.id: scored.score for scored in dense}
+    turns = Turns({scored.id: Turn.of(scored.payload) for scored in dense})
+    measured = [
+        replace(
+            hit,
+            relevance=cosines.get(hit.note.id, 0.0)
+            + _COVERED * coverage(hit.note.id, turns, holders, masses)
+            + _NAMED * question.named,
+        )
+        for hit in hits
+    ]
+    return measured if max(hit.relevance or 0.0 for hit in measured) >= least else []
+
+
+def coverage(
+    id: str, turns: Turns, holders: Sequence[Collection[str]], masses: Sequence[float]
+) -> float:
+    """The share of the question that a note and the turns around it hold, in [0, 1].
+
+    holders: for each word of the question, the notes that have it. masses: what it tells, its
+    IDF; of a word that no note has, the highest that there is.
+    """
+    around = {
+        id if not offset else turns.beside(id, offset) if id in turns else None: weight
+        for offset, weight in _HELD.items()
+    }
+    held = (
+        mass * max((weight for beside, weight in around.items() if beside in having), default=0.0)
+        for having, mass in zip(holders, masses, strict=True)
+    )
+    whole = sum(masses)
+    return sum(held) / whole if whole else 0.0
+
+
+def _near(hits: Sequence[Hit]) -> Condition:
+    """The notes of the hits, and the turns around them."""
+    places: dict[str, set[int]] = {}
+    for note in (hit.note for hit in hits):
+        if note.session is not None and note.sequence is not None:
+            around = {note.sequence + offset for offset in _HELD}
+            places.setdefault(note.session, set()).update(place for place in around if place >= 0)
+    beside = (
+        both(match("session", session), match("sequence", *sorted(sequences)))
+        for session, sequences in places.items()
+    )
+    return AnyOf((ids([hit.note.id for hit in hits]), *beside))

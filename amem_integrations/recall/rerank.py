@@ -1,0 +1,68 @@
+"""Reranking: another model has the last word on the order of the best notes. Off by default.
+
+`models.reranking` makes a reranker of what a user gives; `search` calls this before it cuts
+the notes to k.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.models.chat_failures import is_interrupt
+from amem_integrations.models.reranking import Reranker, Scores
+from amem_integrations.note import Hit, Note
+from amem_integrations.ports import IO
+
+_LOG = logging.getLogger(__name__)
+FAILED = "recall.rerank.failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """Who reranks; `count` is told by name of what went wrong, so that it can be read."""
+
+    reranker: Reranker
+    count: Callable[[str], None]
+
+
+async def rerank(io: IO, query: str, hits: Sequence[Hit], by: Reranking) -> list[Hit]:
+    """The hits in the reranker's order and with its scores, without those it leaves out.
+
+    A reranker that fails changes nothing, as a reply must not wait for or fail by it; that is
+    logged as a warning, without content, and counted.
+    """
+    if not hits:
+        return []
+    try:
+        asked = query, [_text(hit.note) for hit in hits]
+        scores: Scores = await io.invoke(by.reranker, asked)
+        if len(scores) != len(hits):
+            raise ValueError(f"{len(scores)} scores for {len(hits)} texts")
+        if not all(score is None or isfinite(score) for score in scores):
+            raise ValueError("a score that is no finite number")
+    except InvalidInputError:
+        raise
+    except Exception as error:
+        if is_interrupt(error):
+            raise
+        _LOG.warning(
+            "The reranker %s failed (%s); the notes are in the order they had.",
+            by.reranker.name,
+            type(error).__name__,
+        )
+        _LOG.debug("Why.", exc_info=error)
+        by.count(FAILED)
+        return list(hits)
+    scored = [
+        replace(hit, score=float(score), why={**hit.why, "rerank": float(score)})
+        for hit, score in zip(hits, scores, strict=True)
+        if score is not None
+    ]
+    return sorted(scored, key=lambda hit: -hit.score)
+
+
+def _text(note: Note) -> str:
+    """What is held against the question, which may name who spoke."""
+    return f"{note.speaker}: {note.content}" if note.speaker else note.content
