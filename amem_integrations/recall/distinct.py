@@ -11,12 +11,11 @@ from amem_integrations.note import Hit, Note
 
 # Longer texts are the same only to the letter.
 _MAX_CHARS = 4000
-# Punctuation of sentences, where it stands at the edge of a word. A question mark stays: asking
-# is not saying; and what is left makes a difference: "C#" and "C++", "-5" and "5".
-_EDGES = re.compile(
-    r"(?<!\w)[\"'(\[“‘«「]+(?=\w)|(?<=\w)[.,;:!…\"')\]”’»」。！，；：]+(?!\w)", re.UNICODE
-)
-_HOLLOW = frozenset({"a", "an", "the", "oh", "so", "well", "just", "really", "very", "please"})
+# What may stand before and after a word without meaning anything. A question mark does: asking
+# is not saying. What is left makes a difference, as in "C#" and "C++", "-5" and "5".
+_BEFORE = "\"'([{“‘«「"
+_AFTER = ".,;:!…\"')]}”’»」。！，；："
+_HOLLOW = frozenset({"", "a", "an", "the", "oh", "so", "well", "just", "really", "very", "please"})
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 
 Same = tuple[str | None, str]
@@ -30,8 +29,9 @@ def same_as(note: Note) -> Same:
     """
     text = note.content
     if len(text) <= _MAX_CHARS:
-        plain = _EDGES.sub(" ", unicodedata.normalize("NFKC", text).casefold())
-        text = " ".join(word for word in plain.split() if word not in _HOLLOW) or text
+        plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+        words = (word.lstrip(_BEFORE).rstrip(_AFTER) for word in plain.casefold().split())
+        text = " ".join(word for word in words if word not in _HOLLOW) or text
     return note.speaker, text
 
 

@@ -28,13 +28,14 @@ async def expand(
     hops: int,
     options: RecallOptions,
 ) -> list[Hit]:
-    """The best `k` among `hits` and the notes that links connect to them, in either direction.
+    """`hits` and the notes that links connect to them, in either direction, best first.
 
     A link closes part of the gap between its two notes: it lifts the weaker one by what it
     lacks × link weight × damping × the confidence of both, so a note that nothing else found
     enters with its source's score × all of these; of several ways to a note the best counts.
     Further hops start from the score that was reached, so every doubt along a path weighs.
     ranked: all that the signals found, since a linked note keeps its own score.
+    k: how many places there are to be won.
     A hop costs one query, for at most `options.fan_out` ids whatever hangs on a hub, and the
     reading of the linked notes that could win a place, at most `k`.
     """
@@ -78,7 +79,7 @@ async def expand(
         for id, note in notes.items()
         if id in ranked or id in arrived
     ]
-    return sorted(found, key=place)[:k]
+    return sorted(found, key=place)
 
 
 def weighed(signals: Mapping[str, float], options: RecallOptions) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """What a search can be set to do; `search` and `expand` read it."""
 
 from dataclasses import dataclass
+from math import isfinite
 
 from amem_integrations.errors import InvalidInputError
 
@@ -18,6 +19,9 @@ class RecallOptions:
     followed: the links of how many hits are followed, the best ones.
     fan_out: how many linked notes are considered at each hop, the nearest to the query.
     around: for how many of the best notes the turns around them are looked up.
+    diversity: how much unlikeness counts against score, in [0, 1], among the notes to be shown.
+    min_relevance: the least relevance that one of them must reach, or none is shown; None does
+        not ask for relevance. See `relevance`.
     """
 
     dense: float = 0.5
@@ -31,6 +35,8 @@ class RecallOptions:
     followed: int = 5
     fan_out: int = 32
     around: int = 20
+    diversity: float = 0.0
+    min_relevance: float | None = None
 
     def __post_init__(self) -> None:
         weights = {name: getattr(self, name) for name in SIGNALS}
@@ -39,8 +45,13 @@ class RecallOptions:
                 "Signal weights are 0 or more, and dense or sparse is above 0; got "
                 f"{', '.join(f'{name}={weight}' for name, weight in weights.items())}."
             )
-        if not 0 <= self.damping <= 1:
-            raise InvalidInputError(f"damping lies in [0, 1]; got {self.damping}.")
+        for name in ("damping", "diversity"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InvalidInputError(f"{name} lies in [0, 1]; got {getattr(self, name)}.")
+        if self.min_relevance is not None and not _is_finite(self.min_relevance):
+            raise InvalidInputError(
+                f"min_relevance is a number, such as 0.55, or None; got {self.min_relevance!r}."
+            )
         for name, least in (("followed", 1), ("fan_out", 1), ("around", 0)):
             if getattr(self, name) < least:
                 raise InvalidInputError(f"{name} is at least {least}; got {getattr(self, name)}.")
@@ -48,6 +59,10 @@ class RecallOptions:
     @property
     def weights(self) -> dict[str, float]:
         return {name: getattr(self, name) for name in SIGNALS}
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 DEFAULT_OPTIONS = RecallOptions()

@@ -2,8 +2,9 @@
 
 `question` reads whose words it asks for and of when; what is left becomes a vector and terms; one
 batch asks the engine for the lists; `signals` and `rank` make one ranking of them; the best notes
-are read, and what their texts tell is added; `expand` follows their links.
-No model is called on this path. `memory` calls `search`.
+are read, and what their texts tell is added; `expand` follows their links; `distinct` folds those
+that say the same. `rerank` and `relevance` come last, where they are asked for.
+No model is called on this path, unless a reranker is given. `memory` calls `search`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -18,10 +19,13 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Hit, Note, as_utc
 from amem_integrations.ports import IO, Query, Scored, SparseVector, Vector
+from amem_integrations.recall.distinct import distinct, diverse
 from amem_integrations.recall.expand import expand, place, weighed
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.recall.question import Question, read_question
 from amem_integrations.recall.rank import Ranked, fuse
+from amem_integrations.recall.relevance import relevant
+from amem_integrations.recall.rerank import Reranking, rerank
 from amem_integrations.recall.scope import Scope, scope_of
 from amem_integrations.recall.signals import (
     FIELDS,
@@ -46,6 +50,8 @@ _COUNTED_DEPTH = 1000
 _PAGE = 256
 # More are read than are wanted, as their texts may change the order.
 _READ = 20
+# Of how many the notes are chosen by a reranker, or by how they differ.
+CHOICE = 40
 _MOST_SPEAKERS = 64
 
 
@@ -59,6 +65,7 @@ async def search(
     filter: Mapping[Any, Any] | None = None,
     at: datetime | None = None,
     options: RecallOptions = DEFAULT_OPTIONS,
+    reranking: Reranking | None = None,
 ) -> list[Hit]:
     """The `k` best notes of exactly this namespace, best first; fewer if fewer are there.
 
@@ -67,6 +74,7 @@ async def search(
         the filter tests `status`. Linked notes must meet the filter too.
     at: as of then: notes that occurred later are left out, as are notes without
         `occurred_at` that were created later. A naive datetime is taken as UTC.
+    reranking: who has the last word on the order of the best notes.
     Each hit's note carries the links that it made itself.
     Raises InvalidInputError for a blank query or a negative number, InvalidFilterError, and
     whatever the embedder or the store raises.
@@ -81,7 +89,8 @@ async def search(
     vector = await io.embed_query(question.text[:MAX_EMBEDDED_CHARS])
     terms = io.sparse.query(question.text)
     known: dict[str, Note | None] = {}
-    depth = max(DEPTH, 2 * k)
+    places = max(k, CHOICE) if reranking or options.diversity else k
+    depth = max(DEPTH, 2 * places)
     while True:
         total = None
         if depth > _COUNTED_DEPTH:
@@ -91,15 +100,23 @@ async def search(
             return []
         lists = await _lists(io, scope, question, vector, terms, depth, options)
         ranked = await _ranked(io, scope, lists, question, options)
-        hits = await _best(io, scope, ranked, k, known, options)
-        if len(hits) >= k or depth == total or lists.are_complete:
+        hits = await _best(io, scope, ranked, places, known, options)
+        if len(hits) >= places or depth == total or lists.are_complete:
             break
         # Short of notes although a list was cut: not all that was read met the filter.
         depth *= 4
-    if not (hops and hits and options.damping):
-        return sorted(hits, key=place)[:k]
-    by_id = {found.id: found for found in ranked}
-    return await expand(io, scope, hits, by_id, vector, k=k, hops=hops, options=options)
+    if hops and hits and options.damping:
+        by_id = {found.id: found for found in ranked}
+        repeats = len(hits) - len(distinct(hits, 0))
+        best = places + repeats
+        hits = await expand(io, scope, hits, by_id, vector, k=best, hops=hops, options=options)
+    hits = distinct(hits, k)[:places]
+    if reranking is not None:
+        hits = await rerank(io, query, hits, reranking)
+    hits = sorted(diverse(hits, k, options.diversity), key=place)
+    if options.min_relevance is None:
+        return hits
+    return await relevant(io, scope, hits, question, vector, terms, options.min_relevance)
 
 
 async def _speakers(io: IO, scope: Scope) -> Collection[str]:
@@ -215,7 +232,8 @@ async def _best(
     wanted = max(k, _READ)
     hits: list[Hit] = []
     start = 0
-    while len(hits) < wanted and start < len(ranked):
+    # Once they are all read, those that say the same as a better one make way for others.
+    while (len(hits) < wanted or len(distinct(hits, 0)) < k) and start < len(ranked):
         missing = wanted - len(hits)
         if start:
             # Reading a long list must not hold up everything else on the loop.
