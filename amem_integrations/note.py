@@ -17,6 +17,7 @@ from unicodedata import category
 from amem_integrations import jsonvalue
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.namespace import Namespace, as_namespace, encode
+from amem_integrations.standing import NEW, Life, Tier, standing_json
 
 MAX_CONTENT_BYTES = 16 * 1024 * 1024
 MAX_KEYWORDS = 32
@@ -24,7 +25,8 @@ MAX_TAGS = 32
 MAX_TERM_CHARS = 200
 MAX_CONTEXT_CHARS = 4000
 
-REPEATS, CORRECTS = "repeats", "corrects"
+REPEATS, CORRECTS, CONTRADICTS = "repeats", "corrects", "contradicts"
+SOURCES = ("user", "tool", "assistant", "import")
 
 _ID_ROOT = uuid.UUID("6f0e9a3e-5d0c-5b7e-9d55-0a6d656d6e6f")
 
@@ -94,7 +96,8 @@ class Revision:
     """One recorded change of a note.
 
     version: the version of the note that this revision produced.
-    kind: "formed", "evolved", "updated", "retracted" or "reverted".
+    kind: "formed", "evolved", "updated", "retracted", "reverted", "repaired", or what became of
+        a note as a whole, such as "archived" or "contested".
     cause: id of the note that brought it about; the note's own id when it was formed or
         when its caller updated it.
     sources: ids of the other notes whose text the judgement read. Forgetting one of them
@@ -126,6 +129,13 @@ class Note:
     source_id, position: of a note that holds one of several ideas of a turn: the key of that turn,
         which all of them share, and the character of the turn at which its content begins.
     ttl: how long it is kept after it was last written or read; `expires_at`: until when.
+    source: what kind of source it came from, one of SOURCES; None if nobody said.
+    tier, life: how well it is established, and what happened to it (`standing`).
+    valid_until: when what it says ceased to hold, because another note says otherwise.
+    contested_by: ids of the notes that contradict it, as long as nobody settled it.
+    merged_into: id of the note that says the same and took its place.
+    trust: what the least believed of those had who changed how it is understood, in [0, 1].
+    confidence: how far it is to be believed now, in [0, 1]; 1 where nothing looks after that.
     """
 
     id: str
@@ -155,6 +165,13 @@ class Note:
     revision: Revision | None = None
     confidence: float = 1.0
     version: int = 1
+    source: str | None = None
+    tier: Tier = Tier.SHORT
+    valid_until: datetime | None = None
+    contested_by: tuple[str, ...] = ()
+    merged_into: str | None = None
+    trust: float = 1.0
+    life: Life = NEW
 
     def __post_init__(self) -> None:
         if self.parts != ():
@@ -180,6 +197,13 @@ class Note:
     def value(self) -> Any:
         """What a key-value `put` stored, or None: a fresh copy each time."""
         return None if self.value_json is None else jsonvalue.loads(self.value_json)
+
+    @property
+    def standing(self) -> dict[str, Any]:
+        """The fields that `standing.FIELDS` names, as JSON has them."""
+        return standing_json(
+            self.tier, self.valid_until, self.contested_by, self.merged_into, self.trust
+        )
 
     @property
     def outgoing(self) -> tuple[Link, ...]:
@@ -236,6 +260,7 @@ def make_note(
     session: str | None = None,
     sequence: int | None = None,
     occurred_at: datetime | None = None,
+    source: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     value: Any = None,
     repetition: int = 0,
@@ -253,6 +278,9 @@ def make_note(
             _check_text(name, text)
     if sequence is not None:
         _check_sequence(sequence)
+    if source not in (None, *SOURCES):
+        wanted = ", ".join(map(repr, SOURCES))
+        raise InvalidInputError(f"source is one of {wanted}, or None; got {source!r}.")
     moment = as_utc(now)
     occurred = None if occurred_at is None else as_utc(occurred_at)
     if key is None:
@@ -268,6 +296,7 @@ def make_note(
         session=session,
         sequence=sequence,
         occurred_at=occurred,
+        source=source,
         metadata_json="{}" if metadata is None else metadata_text(metadata),
         value_json=None if value is None else jsonvalue.dumps("value", value),
     )

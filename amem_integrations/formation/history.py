@@ -5,16 +5,19 @@ What the other wrote goes, and with it the sentences that were written where its
 be read. `retract` reads the history, and writes what comes out of this.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from amem_integrations.note import CORRECTS, REPEATS, Change, Note, Revision, Status
+from amem_integrations.standing import FIELDS as _STANDING
+from amem_integrations.standing import standing_from
 
 _TERMS = ("keywords", "tags")
 _UNDERSTOOD = (*_TERMS, "context")
 _TEXTS = ("content", *_UNDERSTOOD)
-_FIELDS = (*_TEXTS, "links", "status")
+_FIELDS = (*_TEXTS, "links", "status", *_STANDING)
+_SET_ASIDE = (Status.ARCHIVED, Status.QUARANTINED)
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,9 @@ def without(note: Note, chain: Sequence[Revision], gone: str) -> tuple[Note, lis
     Keywords and tags that others added or removed are added or removed again. A context that
     was written while the note carried something of `gone` is not kept. A note that rests on a
     forming in the light of `gone` becomes raw, and its history ends before that. So does one that
-    was kept plain because it repeats `gone`.
+    was kept plain because it repeats `gone`. One that was set aside because of `gone` is back.
     """
-    chain = [_without_links_to(gone, revision) for revision in chain]
+    chain = [_unnamed(gone, revision) for revision in chain]
     moment = _beginning(note, chain)
     past = [moment]
     written: list[str] = []
@@ -58,9 +61,11 @@ def without(note: Note, chain: Sequence[Revision], gone: str) -> tuple[Note, lis
             clean.append(_retold(revision, before, moment))
         past.append(moment)
     links = tuple(link for link in note.outgoing if link.to != gone)
+    note = replace(note, **_standing(note, moment, gone))
     if moment.formed is not None:
         woven = tuple(link for link in links if link.kind in (REPEATS, CORRECTS))
-        raw = note.evolve(keywords=(), tags=(), context="", links=woven, status=Status.RAW)
+        status = note.status if note.status in _SET_ASIDE else Status.RAW
+        raw = note.evolve(keywords=(), tags=(), context="", links=woven, status=status)
         return replace(raw, attempts=0), [each for each in clean if each.version < moment.formed]
     if note.status is Status.PLAIN and len(links) < len(note.outgoing):
         # What it repeats is gone, so now it is the one to say it.
@@ -69,6 +74,19 @@ def without(note: Note, chain: Sequence[Revision], gone: str) -> tuple[Note, lis
     for name in changed.keys() & _TERMS:
         changed[name] = tuple(changed[name])
     return note.evolve(links=links, **changed), clean
+
+
+def _standing(note: Note, moment: _Moment, gone: str) -> dict[str, Any]:
+    """The fields that say how the note stands, as they would be."""
+    differ = {name: moment.would[name] for name in _STANDING if _differs(moment, name)}
+    fields = standing_from(differ)
+    if note.status in _SET_ASIDE and _differs(moment, "status"):
+        fields["status"] = Status(moment.would["status"])
+    if gone in note.contested_by:
+        fields["contested_by"] = tuple(id for id in note.contested_by if id != gone)
+    if note.merged_into == gone:
+        fields["merged_into"] = None
+    return fields
 
 
 def took_part(revision: Revision, gone: str) -> bool:
@@ -89,6 +107,7 @@ def _beginning(note: Note, chain: Sequence[Revision]) -> _Moment:
         "context": note.context,
         "links": [],
         "status": str(note.status),
+        **note.standing,
     }
     for revision in reversed(chain):
         first |= {name: change.before for name, change in revision.changes.items()}
@@ -117,10 +136,12 @@ def _next(
     changed = _changed(revision)
     was = before.was | changed
     if revision.kind in ("formed", "updated"):
-        return _Moment(was, was)
+        standing = {name: (before.would | changed)[name] for name in _STANDING}
+        return _Moment(was, was | standing)
     if revision.kind == "reverted" and (target := _restored(was, past)):
         # A revert leaves out links to notes that are gone, and parks what would be raw.
         kept = {} if target.formed else {name: was[name] for name in ("links", "status")}
+        kept |= {name: was[name] for name in _STANDING if was[name] != target.was[name]}
         return _Moment(was, target.would | kept, target.formed)
     would = before.would | changed
     if before.carries:
@@ -180,12 +201,18 @@ def _retold(revision: Revision, before: _Moment, after: _Moment) -> Revision:
     return replace(revision, changes=changes, reason="" if read else revision.reason)
 
 
-def _without_links_to(gone: str, revision: Revision) -> Revision:
-    if "links" not in revision.changes:
-        return revision
-    change = revision.changes["links"]
-    links = Change(
-        [link for link in change.before if link["to"] != gone],
-        [link for link in change.after if link["to"] != gone],
-    )
-    return replace(revision, changes={**revision.changes, "links": links})
+def _unnamed(gone: str, revision: Revision) -> Revision:
+    """The revision with nothing in its changes that leads to `gone`."""
+    changes = dict(revision.changes)
+    for name, strip in _NAMING.items():
+        if name in changes:
+            change = changes[name]
+            changes[name] = Change(strip(change.before, gone), strip(change.after, gone))
+    return replace(revision, changes=changes)
+
+
+_NAMING: Mapping[str, Callable[[Any, str], Any]] = {
+    "links": lambda side, gone: [link for link in side if link["to"] != gone],
+    "contested_by": lambda side, gone: [id for id in side if id != gone],
+    "merged_into": lambda side, gone: None if side == gone else side,
+}

@@ -36,7 +36,8 @@ def revised(
 
 
 def changes_between(before: Note, after: Note) -> dict[str, Change]:
-    """What differs in content, keywords, tags, context and own links, as JSON-native values."""
+    """What differs in texts, own links, status and standing, as JSON-native values."""
+    standing = after.standing
     values = (
         ("content", before.content, after.content),
         ("keywords", list(before.keywords), list(after.keywords)),
@@ -44,6 +45,7 @@ def changes_between(before: Note, after: Note) -> dict[str, Change]:
         ("context", before.context, after.context),
         ("links", _links_json(before), _links_json(after)),
         ("status", str(before.status), str(after.status)),
+        *((name, old, standing[name]) for name, old in before.standing.items()),
     )
     return {name: Change(old, new) for name, old, new in values if old != new}
 

@@ -13,7 +13,7 @@ from amem_integrations.namespace import Namespace
 from amem_integrations.note import Change, Note, Revision
 from amem_integrations.ports import IO, Point
 from amem_integrations.store.reading import every_point
-from amem_integrations.store.schema import link_json, revision_from, within
+from amem_integrations.store.schema import link_json, named_in, revision_from, within
 
 _AT_ONCE = 512
 
@@ -32,11 +32,11 @@ class Entry:
     @property
     def references(self) -> set[str]:
         """The ids of the other notes that its links and revisions name."""
-        named = {link.to for link in self.note.outgoing}
+        named = {link.to for link in self.note.outgoing}.union(self.note.contested_by)
+        if self.note.merged_into is not None:
+            named.add(self.note.merged_into)
         for revision in self.revisions:
-            named.update((revision.cause, *revision.sources))
-            if links := revision.changes.get("links"):
-                named.update(link["to"] for link in (*links.before, *links.after))
+            named.update((revision.cause, *revision.sources), named_in(revision))
         return named - {self.note.id}
 
     def only(self, present: Collection[str]) -> "Entry":
@@ -51,6 +51,8 @@ class Entry:
             replace(
                 note,
                 links=tuple(link for link in note.outgoing if link.to in present),
+                contested_by=tuple(id for id in note.contested_by if id in present),
+                merged_into=note.merged_into if note.merged_into in present else None,
                 revision=None if newest is None else _only(note.id, newest, present),
             ),
             tuple(_only(note.id, each, present) for each in self.older),
@@ -66,6 +68,7 @@ class Entry:
             "tags": list(note.tags),
             "context": note.context,
             "links": _targets([link_json(link) for link in note.outgoing]),
+            **note.standing,
         }
         joined: list[Revision] = []
         for revision in reversed(self.revisions):
@@ -79,18 +82,28 @@ class Entry:
 
 
 def _only(note_id: str, revision: Revision, present: Collection[str]) -> Revision:
-    changes = dict(revision.changes)
-    if links := changes.get("links"):
-        changes["links"] = Change(
-            [link for link in links.before if link["to"] in present],
-            [link for link in links.after if link["to"] in present],
-        )
+    changes = {
+        name: Change(*(_present(name, side, present) for side in (each.before, each.after)))
+        for name, each in revision.changes.items()
+    }
     return replace(
         revision,
         cause=revision.cause if revision.cause in present else note_id,
         sources=tuple(source for source in revision.sources if source in present),
         changes=changes,
     )
+
+
+def _present(name: str, side: Any, present: Collection[str]) -> Any:
+    match name:
+        case "links":
+            return [link for link in side if link["to"] in present]
+        case "contested_by":
+            return [id for id in side if id in present]
+        case "merged_into":
+            return side if side in present else None
+        case _:
+            return side
 
 
 def _value(name: str, value: Any) -> Any:

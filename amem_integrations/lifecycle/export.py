@@ -8,6 +8,7 @@ so does everything else that is derived. `lines` and `import_` are the way back.
 
 import json
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +16,8 @@ from amem_integrations.lifecycle.entry import Entry, entry_of, keys_of, records_
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Link, Revision
 from amem_integrations.ports import IO, Point
-from amem_integrations.store.schema import link_from, link_json, note_from, within
+from amem_integrations.standing import Life
+from amem_integrations.store.schema import USUAL, link_from, link_json, moment, note_from, within
 
 FORMAT, FORMAT_VERSION = "amem-notes", 1
 _PAGE = 128
@@ -120,6 +122,13 @@ def note_line(entry: Entry, keys: Mapping[str, str]) -> str:
         "ttl_seconds": None if note.ttl is None else note.ttl.total_seconds(),
         "expires_at": _written(note.expires_at),
         "last_error": note.last_error,
+        "source": note.source,
+        "life": _written_life(note.life),
+        **{
+            name: _written_field(name, each, note.id, keys)
+            for name, each in note.standing.items()
+            if each != USUAL[name]
+        },
     }
     data.update({name: value for name, value in optional.items() if value is not None})
     if note.value_json is not None:
@@ -147,12 +156,10 @@ def _written_link(link: Link, keys: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _written_revision(note_id: str, revision: Revision, keys: Mapping[str, str]) -> dict[str, Any]:
-    changes = {name: [each.before, each.after] for name, each in revision.changes.items()}
-    if "links" in changes:
-        changes["links"] = [
-            [_written_link(link_from(note_id, link), keys) for link in side]
-            for side in changes["links"]
-        ]
+    changes = {
+        name: [_written_field(name, side, note_id, keys) for side in (each.before, each.after)]
+        for name, each in revision.changes.items()
+    }
     return {
         "version": revision.version,
         "kind": revision.kind,
@@ -163,3 +170,32 @@ def _written_revision(note_id: str, revision: Revision, keys: Mapping[str, str])
         "sources": [keys[source] for source in revision.sources],
         "reason": revision.reason,
     }
+
+
+def _written_field(name: str, value: Any, note_id: str, keys: Mapping[str, str]) -> Any:
+    """A changed field with keys for ids and times that can be read."""
+    match name:
+        case "links":
+            return [_written_link(link_from(note_id, link), keys) for link in value]
+        case "contested_by":
+            return [keys[id] for id in value]
+        case "merged_into":
+            return None if value is None else keys[value]
+        case "valid_until":
+            return None if value is None else _written(moment(value))
+        case _:
+            return value
+
+
+def _written_life(life: Life) -> dict[str, Any] | None:
+    """None where nothing happened. What was counted here is not what is counted elsewhere."""
+    written = {
+        name: [_written(each) for each in value]
+        if name == "conflicts"
+        else _written(value)
+        if isinstance(value, datetime)
+        else value
+        for name, value in asdict(life).items()
+        if value and name != "counted"
+    }
+    return written or None

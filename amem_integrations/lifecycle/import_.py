@@ -18,6 +18,7 @@ from amem_integrations.lifecycle.lines import read_entry, read_header, read_json
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Note, Status
 from amem_integrations.ports import IO, Point
+from amem_integrations.standing import NEW
 from amem_integrations.store.reading import load
 from amem_integrations.store.schema import as_read, revision_point
 
@@ -304,5 +305,6 @@ def _unmoved(note: Note) -> Note:
         last_error=None,
         expires_at=None,
         confidence=1.0,
+        life=NEW,
         version=1,
     )

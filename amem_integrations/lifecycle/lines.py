@@ -16,6 +16,7 @@ from amem_integrations.lifecycle.entry import Entry
 from amem_integrations.lifecycle.export import FORMAT, FORMAT_VERSION
 from amem_integrations.namespace import Namespace, as_namespace
 from amem_integrations.note import (
+    SOURCES,
     Change,
     Link,
     Note,
@@ -26,7 +27,8 @@ from amem_integrations.note import (
     metadata_text,
     note_id,
 )
-from amem_integrations.store.schema import link_json
+from amem_integrations.standing import FIELDS, NEW, Life, Tier, standing_from
+from amem_integrations.store.schema import link_json, micros
 
 T = TypeVar("T")
 
@@ -36,14 +38,17 @@ _LARGEST = 2**53
 _HEADER = ("format", "format_version", "namespace", "package")
 _LINK = ("to", "reason", "kind", "weight", "created_at")
 _REVISION = ("version", "kind", "cause", "at", "analyst", "changes", "sources", "reason")
-_CHANGED = ("content", "keywords", "tags", "context", "links", "status")
+_CHANGED = ("content", "keywords", "tags", "context", "links", "status", *FIELDS)
+_COUNTED = ("clean", "conflicting", "confirmations", "supports")
+_TIMES = ("used_at", "confirmed_at", "tiered_at")
+_LIFE = (*_COUNTED, *_TIMES, "conflicts", "occasions")
 _REQUIRED = (
     *("key", "content", "keywords", "tags", "context", "links", "created_at", "updated_at"),
     *("metadata", "status", "attempts", "confidence", "version", "revisions"),
 )
 _OPTIONAL = (
     *("speaker", "session", "sequence", "occurred_at", "value", "parts", "ttl_seconds"),
-    *("source_id", "position", "expires_at", "last_error"),
+    *("source_id", "position", "expires_at", "last_error", "source", "life", *FIELDS),
 )
 
 
@@ -114,12 +119,22 @@ def read_entry(data: Any, namespace: Namespace) -> Entry:
         revision=revisions[-1] if revisions else None,
         confidence=_number("confidence", fields["confidence"], 0.0, 1.0),
         version=_integer("version", fields["version"], 1),
+        source=_optional(_source, "source", fields),
+        life=_life(fields["life"]) if "life" in fields else NEW,
+        **_standing(fields, id, namespace),
     )
     _check_whole(note)
     if note.status is Status.FORMED and note.content and not (note.keywords or note.context):
         # Formed by nobody: to be formed here.
         note = replace(note, status=Status.RAW, attempts=0)
     return Entry(note, revisions[:-1])
+
+
+def _standing(fields: Mapping[str, Any], id: str, namespace: Namespace) -> dict[str, Any]:
+    given = {name: fields[name] for name in FIELDS if name in fields}
+    return standing_from(
+        {name: _changed(name, name, value, id, namespace) for name, value in given.items()}
+    )
 
 
 def _check_whole(note: Note) -> None:
@@ -180,6 +195,16 @@ def _changed(where: str, name: str, value: Any, id: str, namespace: Namespace) -
         case "content":
             check_content(value)
             return value
+        case "tier":
+            return str(_tier(where, value))
+        case "valid_until":
+            return None if value is None else micros(_time(where, value))
+        case "contested_by":
+            return [note_id(namespace, key) for key in _strings(where, value)]
+        case "merged_into":
+            return None if value is None else note_id(namespace, _text(where, value))
+        case "trust":
+            return _number(where, value, 0.0, 1.0)
         case "context":
             return _text(where, value, _LONG)
         case _:
@@ -295,6 +320,33 @@ def _time(where: str, value: Any) -> datetime:
         return as_utc(datetime.fromisoformat(_string(where, value)))
     except ValueError as error:
         raise InvalidInputError(f"{where} is not a time as in 2026-03-01T09:30:00+00:00") from error
+
+
+def _life(data: Any) -> Life:
+    """What happened to a note, as `export` writes it."""
+    fields = _object("life", data, (), _LIFE)
+    known: dict[str, Any] = {
+        name: _count(f"life.{name}", fields[name]) for name in _COUNTED if name in fields
+    }
+    for name in _TIMES:
+        known[name] = _optional(_time, name, fields)
+    conflicts = _list("life.conflicts", fields.get("conflicts", []))
+    known["conflicts"] = tuple(_time("life.conflicts", each) for each in conflicts)
+    known["occasions"] = tuple(_strings("life.occasions", fields.get("occasions", [])))
+    return Life(**known)
+
+
+def _tier(where: str, value: Any) -> Tier:
+    try:
+        return Tier(value)
+    except ValueError as error:
+        raise InvalidInputError(f"{where} is none of {', '.join(Tier)}") from error
+
+
+def _source(where: str, value: Any) -> str:
+    if value not in SOURCES:
+        raise InvalidInputError(f"{where} is none of {', '.join(SOURCES)}")
+    return value
 
 
 def _status(where: str, value: Any) -> Status:

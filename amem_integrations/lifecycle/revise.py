@@ -15,11 +15,12 @@ from amem_integrations.formation.revise import archived, revised
 from amem_integrations.lifecycle.overwrite import overwrite
 from amem_integrations.note import Note, Revision, Status, check_content
 from amem_integrations.ports import IO
+from amem_integrations.standing import FIELDS, standing_from
 from amem_integrations.store.reading import load, revisions
 from amem_integrations.store.schema import as_read, link_from
 
 _ROUNDS = 8
-_REVERTED = ("content", "keywords", "tags", "context", "links", "status")
+_REVERTED = ("content", "keywords", "tags", "context", "links", "status", *FIELDS)
 
 
 async def update(
@@ -54,6 +55,10 @@ async def update(
                 status=Status.RAW,
                 attempts=0,
                 last_error=None,
+                # Others had their say about the text that was.
+                valid_until=None,
+                contested_by=(),
+                trust=1.0,
             )
             if note.value_json is not None:
                 return await overwrite(io, replace(raw, revision=None), note, analyst)
@@ -85,9 +90,7 @@ async def revert(
         fields = _fields_before(note, undone)
         if {"content", "status"} & fields.keys():
             taken_back += await retract(io, note.id, note.namespace, analyst)
-        if "links" in fields:
-            present = await load(io, (link.to for link in fields["links"]), note.namespace)
-            fields["links"] = tuple(link for link in fields["links"] if link.to in present)
+        await _only_present(io, note, fields)
         versions = (
             f"{undone[-1].version}"
             if len(undone) == 1
@@ -109,6 +112,20 @@ async def revert(
     raise StoreError(f"Note {note.id} kept changing while it was being reverted.")
 
 
+async def _only_present(io: IO, note: Note, fields: dict[str, Any]) -> None:
+    """Leave out what leads to notes that were forgotten since."""
+    links, contested = fields.get("links", ()), fields.get("contested_by", ())
+    merged = fields.get("merged_into")
+    named = [*(link.to for link in links), *contested, *([merged] if merged else [])]
+    present = await load(io, named, note.namespace) if named else {}
+    if "links" in fields:
+        fields["links"] = tuple(link for link in links if link.to in present)
+    if "contested_by" in fields:
+        fields["contested_by"] = tuple(id for id in contested if id in present)
+    if merged is not None and merged not in present:
+        fields["merged_into"] = None
+
+
 def _to_undo(chain: Sequence[Revision], to_version: int | None) -> list[Revision]:
     """Newest first."""
     newest_first = [revision for revision in reversed(chain) if revision.changes]
@@ -123,6 +140,7 @@ def _fields_before(note: Note, undone: Sequence[Revision]) -> dict[str, Any]:
         for name, change in revision.changes.items():
             if name in _REVERTED:
                 fields[name] = change.before
+    fields |= standing_from(fields)
     if "links" in fields:
         fields["links"] = tuple(link_from(note.id, link) for link in fields["links"])
     for name in ("keywords", "tags"):

@@ -1,11 +1,12 @@
 """Notes as points: which payload field holds what, which fields are indexed, and back again.
 
-Four kinds of points share a collection. A *note* alone carries `ns`, so whatever is scoped
+Several kinds of points share a collection. A *note* alone carries `ns`, so whatever is scoped
 to a namespace sees notes only. A *revision* is an older revision of a note, kept apart so
 that a note stays small. A *usage* point says what model calls took (`usage.py`). The *meta*
 point says what the collection was written with.
 """
 
+import hashlib
 import json
 import uuid
 from collections.abc import Mapping, Sequence
@@ -17,12 +18,23 @@ from amem_integrations.conditions import Condition, both, match
 from amem_integrations.namespace import Namespace, decode, encode, prefixes
 from amem_integrations.note import Change, Link, Note, Revision, Status
 from amem_integrations.ports import Fields, Point, SparseVector, Vector
+from amem_integrations.standing import (
+    NEW,
+    Life,
+    Tier,
+    life_from,
+    life_json,
+    standing_from,
+    standing_json,
+)
 from amem_integrations.store import facts
 
 SCHEMA_VERSION = 1
 META_ID = str(uuid.UUID("00000000-0000-5000-8000-616d656d0001"))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+USUAL = standing_json(Tier.SHORT, None, (), None, 1.0)
+"""How a note stands of which nothing is known; a payload keeps what differs."""
 
 
 class Index(StrEnum):
@@ -49,11 +61,15 @@ INDEXES: Mapping[str, Index] = {
     "of": Index.KEYWORD,
     "owner": Index.KEYWORD,
     "sequence": Index.INTEGER,
+    "place": Index.INTEGER,
     "occurred_at": Index.INTEGER,
     "created_at": Index.INTEGER,
     "updated_at": Index.INTEGER,
     "expires_at": Index.INTEGER,
     "version": Index.INTEGER,
+    "tier": Index.KEYWORD,
+    "used_at": Index.INTEGER,
+    "counted": Index.INTEGER,
     "leased_by": Index.KEYWORD,
     "lease_until": Index.INTEGER,
     "retry_at": Index.INTEGER,
@@ -84,6 +100,18 @@ def moment(value: int) -> datetime:
     return _EPOCH + timedelta(microseconds=value)
 
 
+def place_of(session: str | None, sequence: int | None) -> int | None:
+    """Where in which session, as one number: what comes n turns later stands n higher.
+
+    None where there is no such place. Sessions begin anywhere in 62 bits, so that they meet as
+    good as never.
+    """
+    if session is None or sequence is None or abs(sequence) >= 2**62:
+        return None
+    digest = hashlib.blake2b(session.encode(), digest_size=8).digest()
+    return int.from_bytes(digest) // 4 + sequence
+
+
 def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None) -> Point:
     """The point that stores `note`: one dense vector a passage, and its BM25 terms."""
     derived = facts.derive(note)
@@ -112,6 +140,7 @@ def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None)
         "speaker": note.speaker,
         "session": note.session,
         "sequence": note.sequence,
+        "place": place_of(note.session, note.sequence),
         "source_id": note.source_id,
         "position": note.position,
         "occurred_at": None if note.occurred_at is None else micros(note.occurred_at),
@@ -120,12 +149,25 @@ def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None)
         "ttl": None if note.ttl is None else duration(note.ttl),
         "expires_at": None if note.expires_at is None else micros(note.expires_at),
         "last_error": note.last_error,
+        "source": note.source,
     }
     payload.update({name: value for name, value in optional.items() if value is not None})
+    payload.update({name: each for name, each in note.standing.items() if each != USUAL[name]})
+    payload.update(life_fields(note.life))
     if note.revision is not None:
         payload["revision"] = revision_json(note.revision)
         payload["influences"] = influences(note.id, note.revision)
     return Point(note.id, payload, dense, sparse)
+
+
+def life_fields(life: Life) -> dict[str, Any]:
+    """The payload fields that keep what happened to a note; for `Engine.patch`."""
+    if life == NEW:
+        return {}
+    fields: dict[str, Any] = {"life": life_json(life), "counted": life.counted}
+    if life.used_at is not None:
+        fields["used_at"] = micros(life.used_at)
+    return fields
 
 
 def as_read(note: Note) -> Fields:
@@ -136,6 +178,7 @@ def as_read(note: Note) -> Fields:
     return {
         "version": note.version,
         "expires_at": None if note.expires_at is None else micros(note.expires_at),
+        "counted": None if note.life == NEW else note.life.counted,
     }
 
 
@@ -144,6 +187,7 @@ def note_from(point: Point) -> Note:
     payload = point.payload
     revision = payload.get("revision")
     parts, ttl = payload.get("parts"), payload.get("ttl")
+    life = payload.get("life")
     return Note(
         id=point.id,
         namespace=decode(payload["ns"]),
@@ -172,6 +216,9 @@ def note_from(point: Point) -> Note:
         revision=None if revision is None else revision_from(revision),
         confidence=payload["confidence"],
         version=payload["version"],
+        source=payload.get("source"),
+        life=NEW if life is None else life_from(life),
+        **standing_from(payload),
     )
 
 
@@ -196,9 +243,24 @@ def revision_point(note: Note, revision: Revision) -> Point:
 
 def influences(note_id: str, revision: Revision) -> list[str]:
     """The other notes that had a part in a revision or are named in it."""
-    links = revision.changes.get("links")
-    named = {link["to"] for link in (*links.before, *links.after)} if links else set[str]()
-    return sorted({revision.cause, *revision.sources, *named} - {note_id})
+    return sorted({revision.cause, *revision.sources, *named_in(revision)} - {note_id})
+
+
+def named_in(revision: Revision) -> set[str]:
+    """The ids of the notes that a revision's changes name."""
+    named: set[str] = set()
+    for name, change in revision.changes.items():
+        for side in (change.before, change.after):
+            match name:
+                case "links":
+                    named.update(link["to"] for link in side)
+                case "contested_by":
+                    named.update(side)
+                case "merged_into" if side is not None:
+                    named.add(side)
+                case _:
+                    pass
+    return named
 
 
 def revision_json(revision: Revision) -> str:

@@ -10,6 +10,7 @@ import pytest
 from amem_integrations import AgenticMemory, Note, Status, __version__
 from amem_integrations.errors import InvalidInputError, InvalidLineError
 from amem_integrations.lifecycle.import_ import Imported
+from amem_integrations.standing import FIELDS
 from tests.lifecycle.engines import KINDS, TEXTS, changed, open_on
 from tests.support import chat_model, judgement, open_memory
 
@@ -34,7 +35,7 @@ def test_notes_come_oldest_first(lines: list[str]) -> None:
 def test_everything_that_a_note_holds_is_in_its_line(lines: list[str]) -> None:
     known = set().union(*(json.loads(line) for line in lines))
     optional = {"speaker", "session", "sequence", "occurred_at", "parts", "expires_at"}
-    optional |= {"last_error", "value", "source_id", "position"}
+    optional |= {"last_error", "value", "source_id", "position", "source", "life", *FIELDS}
     named_otherwise = {
         "metadata_json": "metadata",
         "value_json": "value",
