@@ -1,0 +1,92 @@
+"""Every number that the lifecycle goes by, in one place. Ours; the paper has none of this."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.standing import Tier
+
+_HALF_LIVES: Mapping[Tier, timedelta] = {
+    Tier.SHORT: timedelta(days=7),
+    Tier.MID: timedelta(days=60),
+    Tier.LONG: timedelta(days=730),
+}
+_SOURCES: Mapping[str | None, float] = {
+    "user": 0.9,
+    "tool": 0.7,
+    "assistant": 0.6,
+    "import": 0.5,
+    None: 0.3,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How notes are believed, kept and set aside. Shares and confidences lie in [0, 1].
+
+    sources: how far each kind of source is believed (S); None: nobody said.
+    half_lives: after how long without being confirmed half of the confidence is gone, by tier.
+    confirmations: how many of them lengthen the half-life, at most.
+    occasions: on how many a short note must have come up to become mid.
+    segment: in a namespace of one session, turns this far apart are occasions of their own.
+    settled: how long a note is mid before it may become long. revised_most: with how many
+        revisions in that time at most. unsettled: with how many it falls a tier.
+    most_short: how many short notes a namespace holds; those least believed are archived.
+    most_notes: how many notes in all; None for any number.
+    together, apart: what a link gains of what it lacks when its notes are used together, and
+        what it keeps when they conflict. link_half_life: after how long unused half is gone.
+    pruned: the weight under which a link is removed.
+    bridged: in how many sessions notes must be used together to be linked.
+    path: the confidence of a way to a note under which its score shrinks.
+    in_a_row, within: conflicting uses that call for an audit, without a clean one between; or
+        `repeated` of them within that time.
+    trust_gap: how much less believed than its target a note may be and still change it.
+    cocoon: the index over which bridges are looked for.
+    idle: when a mid note counts as idle. active: how recent a use is that counts as activity.
+    log: how long reports of use are kept. due: how long maintenance waits after the last.
+    """
+
+    sources: Mapping[str | None, float] = field(default_factory=lambda: dict(_SOURCES), hash=False)
+    half_lives: Mapping[Tier, timedelta] = field(
+        default_factory=lambda: dict(_HALF_LIVES), hash=False
+    )
+    confirmations: int = 5
+    occasions: int = 3
+    segment: int = 50
+    settled: timedelta = timedelta(days=30)
+    revised_most: int = 1
+    unsettled: int = 3
+    most_short: int = 200
+    most_notes: int | None = None
+    together: float = 0.1
+    apart: float = 0.7
+    link_half_life: timedelta = timedelta(days=90)
+    pruned: float = 0.05
+    bridged: int = 3
+    path: float = 0.15
+    in_a_row: int = 5
+    repeated: int = 3
+    within: timedelta = timedelta(days=90)
+    trust_gap: float = 0.2
+    cocoon: float = 0.6
+    idle: timedelta = timedelta(days=60)
+    active: timedelta = timedelta(days=30)
+    log: timedelta = timedelta(days=180)
+    due: timedelta = timedelta(hours=1)
+
+    def __post_init__(self) -> None:
+        shares = ("together", "apart", "pruned", "path", "trust_gap", "cocoon")
+        for name in shares:
+            if not 0 <= (value := getattr(self, name)) <= 1:
+                raise InvalidInputError(f"{name} lies in [0, 1]; got {value}.")
+        if missing := _SOURCES.keys() - self.sources.keys():
+            raise InvalidInputError(f"sources says nothing of {missing}.")
+        if missing := set(Tier) - self.half_lives.keys():
+            raise InvalidInputError(f"half_lives says nothing of {missing}.")
+        for name in ("most_short", "occasions", "bridged", "in_a_row", "repeated", "segment"):
+            if (value := getattr(self, name)) < 1:
+                raise InvalidInputError(f"{name} is at least 1; got {value}.")
+
+
+DEFAULT_POLICY = Policy()
