@@ -33,6 +33,8 @@ from amem_integrations.operations import (
     take,
 )
 from amem_integrations.ports import IO, AsyncIO, Clock, Runnable, SyncIO, run
+from amem_integrations.recall.options import RecallOptions
+from amem_integrations.recall.rerank import reranking_by
 from amem_integrations.store.opening import Encoders, Store, open_store
 from amem_integrations.store.usage import save_usage
 
@@ -63,6 +65,9 @@ class Options:
     link: bool
     evolve: bool
     neighbours: int | None
+    min_relevance: float | None
+    reranker: Any
+    diversity: float
     concurrency: int
     batch: int
     api_key: str | None = field(repr=False)
@@ -94,6 +99,7 @@ class Assembly:
     """The store, the two forms of io, the formation graph and the worker of one memory."""
 
     def __init__(self, options: Options) -> None:
+        recall = RecallOptions(diversity=options.diversity, min_relevance=options.min_relevance)
         chat_model = resolve_chat_model(options.model)
         self._trace_content = options.trace_content
         if chat_model is not None:
@@ -118,6 +124,7 @@ class Assembly:
             # With a clock of its own: counting moves no note's time.
             ledger=Ledger(Clock(options.clock)),
         )
+        reranking = reranking_by(options.reranker, self.settings.ledger.count)
         embedder = resolve_embedder(options.embedder)
         sparse = resolve_sparse(None)
         self.store: Store = open_store(
@@ -130,7 +137,14 @@ class Assembly:
         )
         self.sync = SyncIO(self.store.sync, sparse, embedder, chat_model, now)
         self.asynchronous = AsyncIO(self.store.asynchronous, sparse, embedder, chat_model, now)
-        self.rooms = Rooms(self.settings, options.formation, lambda: self.own_graph, self.wake)
+        self.rooms = Rooms(
+            self.settings,
+            options.formation,
+            lambda: self.own_graph,
+            self.wake,
+            recall,
+            reranking,
+        )
         # Statistics wait for nothing, so more threads would only be in each other's way.
         self.concurrency = 1 if chat_model is None else options.concurrency
         self._worker = self.make_worker(poll=_POLL)

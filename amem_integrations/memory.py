@@ -47,6 +47,10 @@ class AgenticMemory(Remembering, Recalling, Tending):
     instructions: a domain's vocabulary and rules, for the model.
     link, evolve: switches for these steps. neighbours: candidates offered, at most; by default
         5 to a model, 8 to statistics.
+    min_relevance: a search whose best note has less to do with the question finds nothing; None
+        does without. reranker: who has the last word on the order of the best notes: one of
+        fastembed's cross-encoders by name, a LangChain document compressor, or a function from
+        a query and texts to scores. diversity: in [0, 1], how much unlike notes are preferred.
     timeout: seconds that a request to a server may take. model_timeout: seconds that the model
         may take for an answer, whatever its own timeout.
     trace_content: whether LangChain's callbacks (LangSmith, OpenTelemetry, your own) see what is
@@ -70,6 +74,9 @@ class AgenticMemory(Remembering, Recalling, Tending):
         link: bool = True,
         evolve: bool = True,
         neighbours: int | None = None,
+        min_relevance: float | None = None,
+        reranker: Any = None,
+        diversity: float = 0.0,
         concurrency: int = 4,
         batch: int = 8,
         api_key: str | None = None,
@@ -90,6 +97,9 @@ class AgenticMemory(Remembering, Recalling, Tending):
             link=link,
             evolve=evolve,
             neighbours=neighbours,
+            min_relevance=min_relevance,
+            reranker=reranker,
+            diversity=diversity,
             concurrency=concurrency,
             batch=batch,
             api_key=api_key,

@@ -4,8 +4,7 @@ import contextlib
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from amem_integrations.conditions import match
@@ -20,9 +19,11 @@ from amem_integrations.lifecycle import forget as forgetting
 from amem_integrations.lifecycle import revise
 from amem_integrations.models.chat_failures import is_interrupt
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace, encode
-from amem_integrations.note import Hit, Note, Revision, Status, make_note, metadata_text
+from amem_integrations.note import Note, Revision, Status, make_note, metadata_text
 from amem_integrations.ports import IO, Runnable
-from amem_integrations.recall.search import check_counts, search
+from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
+from amem_integrations.recall.rerank import Reranking
+from amem_integrations.recall.search import check_counts
 from amem_integrations.store.reading import load, recent, revisions, with_links
 from amem_integrations.store.schema import within
 
@@ -51,7 +52,8 @@ NoteLike: TypeAlias = Note | str
 class Rooms:
     """What the operations work with.
 
-    formation: when notes are formed, unless a call says otherwise.
+    formation: when notes are formed, unless a call says otherwise. recall, reranking: how they
+    are found, likewise.
     graph: builds the formation graph on first use, because that imports LangGraph.
     wake: tells the background worker that there is something to form.
     """
@@ -60,6 +62,8 @@ class Rooms:
     formation: Formation
     graph: Callable[[], Runnable]
     wake: Callable[[], None]
+    recall: RecallOptions = DEFAULT_OPTIONS
+    reranking: Reranking | None = None
 
     @property
     def analyst_name(self) -> str:
@@ -280,21 +284,6 @@ async def retry(rooms: Rooms, io: IO) -> int:
     """Take up what was parked, and whatever else waits."""
     await outbox.unpark(io)
     return await resume(rooms, io)
-
-
-async def recall(
-    io: IO,
-    query: str,
-    namespace: Namespace,
-    k: int,
-    hops: int,
-    filter: Mapping[str, Any] | None,
-    at: datetime | None,
-) -> list[Hit]:
-    """What a search finds, with the links of both directions on each note."""
-    hits = await search(io, query, namespace=namespace, k=k, hops=hops, filter=filter, at=at)
-    notes = await with_links(io, [hit.note for hit in hits])
-    return [replace(hit, note=note) for hit, note in zip(hits, notes, strict=True)]
 
 
 async def read(io: IO, note_id: str, namespace: Namespace) -> Note | None:

@@ -5,6 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from amem_integrations import operations
+from amem_integrations.finding import Asked, recall
+from amem_integrations.models.reranking import RerankerSpec
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.note import Hit, Link, Note, Revision
 from amem_integrations.operations import Forms, NamespaceLike, NoteLike, address
@@ -26,15 +28,22 @@ class Recalling(Forms):
         hops: int = 1,
         filter: Mapping[str, Any] | None = None,
         at: datetime | None = None,
+        min_relevance: float | None = None,
+        reranker: RerankerSpec = None,
     ) -> list[Hit]:
         """The notes of one namespace that answer `query`, best first, at most `k`.
 
         hops: how many links to follow from what was found; linked notes compete for the
         places. filter: conditions on tags, keywords, session, speaker, times, metadata.
-        at: recall as of that moment. Raises InvalidInputError, StoreError, ModelError.
+        at: recall as of that moment.
+        min_relevance: nothing is found unless one of the notes has so much to do with the
+            question (`hit.relevance`; the README says how to choose it); 0 drops nothing.
+        reranker: who orders the best notes, as for the memory itself; False for nobody.
+            Both are as the memory was opened with where they are None.
+        Raises InvalidInputError, StoreError, ModelError.
         """
-        scope = as_namespace(namespace)
-        return run(operations.recall(self._sync, query, scope, k, hops, filter, at))
+        about = Asked(namespace=as_namespace(namespace), k=k, hops=hops, filter=filter, at=at)
+        return run(recall(self._rooms, self._sync, query, min_relevance, reranker, **about))
 
     async def asearch(
         self,
@@ -45,10 +54,12 @@ class Recalling(Forms):
         hops: int = 1,
         filter: Mapping[str, Any] | None = None,
         at: datetime | None = None,
+        min_relevance: float | None = None,
+        reranker: RerankerSpec = None,
     ) -> list[Hit]:
         """`search`, awaited."""
-        scope = as_namespace(namespace)
-        return await operations.recall(self._async, query, scope, k, hops, filter, at)
+        about = Asked(namespace=as_namespace(namespace), k=k, hops=hops, filter=filter, at=at)
+        return await recall(self._rooms, self._async, query, min_relevance, reranker, **about)
 
     @staticmethod
     def pack(

@@ -39,6 +39,7 @@ from amem_integrations.note import Note
 from amem_integrations.operations import Formation, Rooms
 from amem_integrations.ports import IO
 from amem_integrations.recall.paging import nearest, newest
+from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.search import search
 from amem_integrations.store.reading import namespaces, notes_by_id
 
@@ -53,6 +54,10 @@ class Settings:
     fields: Fields
     formation: Formation
     omit_expired: bool
+
+
+# Items are told apart by their keys, whatever they say.
+_EACH_ITEM = RecallOptions(fold=False)
 
 
 async def carry_out(rooms: Rooms, io: IO, settings: Settings, ops: Iterable[Op]) -> list[Result]:
@@ -92,6 +97,7 @@ async def search_links(io: IO, settings: Settings, asked: SearchOp, hops: int) -
         k=asked.offset + asked.limit,
         hops=hops,
         filter=to_note_filter(asked.filter) if asked.filter else None,
+        options=_EACH_ITEM,
     )
     now = io.now()
     found = [hit for hit in hits if not settings.omit_expired or is_alive(hit.note, now)][

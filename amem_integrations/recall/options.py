@@ -19,6 +19,7 @@ class RecallOptions:
     followed: the links of how many hits are followed, the best ones.
     fan_out: how many linked notes are considered at each hop, the nearest to the query.
     around: for how many of the best notes the turns around them are looked up.
+    fold: whether notes that say the same as a better one give way to others.
     diversity: how much unlikeness counts against score, in [0, 1], among the notes to be shown.
     min_relevance: the least relevance that one of them must reach, or none is shown; None does
         not ask for relevance. See `relevance`.
@@ -35,6 +36,7 @@ class RecallOptions:
     followed: int = 5
     fan_out: int = 32
     around: int = 20
+    fold: bool = True
     diversity: float = 0.0
     min_relevance: float | None = None
 

@@ -11,7 +11,7 @@ from math import isfinite
 
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.models.chat_failures import is_interrupt
-from amem_integrations.models.reranking import Reranker, Scores
+from amem_integrations.models.reranking import Reranker, RerankerSpec, Scores, resolve_reranker
 from amem_integrations.note import Hit, Note
 from amem_integrations.ports import IO
 
@@ -25,6 +25,12 @@ class Reranking:
 
     reranker: Reranker
     count: Callable[[str], None]
+
+
+def reranking_by(spec: RerankerSpec, count: Callable[[str], None]) -> Reranking | None:
+    """What `models.reranking.resolve_reranker` makes of `spec`; raises what that raises."""
+    reranker = resolve_reranker(spec)
+    return None if reranker is None else Reranking(reranker, count)
 
 
 async def rerank(io: IO, query: str, hits: Sequence[Hit], by: Reranking) -> list[Hit]:

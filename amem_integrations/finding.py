@@ -1,0 +1,63 @@
+"""A search as one memory is set to do it: its `min_relevance`, its reranker, its `diversity`.
+
+`recalling` gives it its two forms; adapters that recall within an operation call `find`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Required, TypedDict, Unpack
+
+from amem_integrations.models.reranking import RerankerSpec
+from amem_integrations.namespace import Namespace
+from amem_integrations.note import Hit
+from amem_integrations.operations import Rooms
+from amem_integrations.ports import IO
+from amem_integrations.recall.rerank import reranking_by
+from amem_integrations.recall.search import search
+from amem_integrations.store.reading import with_links
+
+
+class Asked(TypedDict, total=False):
+    """What of a search's arguments is the same in every form of it; see `search`."""
+
+    namespace: Required[Namespace]
+    k: int
+    hops: int
+    filter: Mapping[str, Any] | None
+    at: datetime | None
+
+
+async def find(
+    rooms: Rooms,
+    io: IO,
+    query: str,
+    *,
+    min_relevance: float | None = None,
+    reranker: RerankerSpec = None,
+    **asked: Unpack[Asked],
+) -> list[Hit]:
+    """`search`, as this memory is set to do it.
+
+    min_relevance, reranker: in place of the memory's own, where they are not None.
+    """
+    options, reranking = rooms.recall, rooms.reranking
+    if min_relevance is not None:
+        options = replace(options, min_relevance=min_relevance)
+    if reranker is not None:
+        reranking = reranking_by(reranker, rooms.settings.ledger.count)
+    return await search(io, query, **asked, options=options, reranking=reranking)
+
+
+async def recall(
+    rooms: Rooms,
+    io: IO,
+    query: str,
+    min_relevance: float | None,
+    reranker: RerankerSpec,
+    **asked: Unpack[Asked],
+) -> list[Hit]:
+    """What `find` finds, with the links of both directions on each note."""
+    hits = await find(rooms, io, query, min_relevance=min_relevance, reranker=reranker, **asked)
+    notes = await with_links(io, [hit.note for hit in hits])
+    return [replace(hit, note=note) for hit, note in zip(hits, notes, strict=True)]
