@@ -17,6 +17,7 @@ from amem_integrations.formation.outbox import leave
 from amem_integrations.formation.state import Mode, Settings
 from amem_integrations.formation.worker import Batch, Worker
 from amem_integrations.ledger import Ledger
+from amem_integrations.lifecycle.policy import Policy, policy_of
 from amem_integrations.models.analyst_chat import ChatAnalyst
 from amem_integrations.models.analyst_free import FreeAnalyst
 from amem_integrations.models.chat import resolve_chat_model
@@ -68,6 +69,7 @@ class Options:
     min_relevance: float | None
     reranker: Any
     diversity: float
+    lifecycle: bool | Policy
     concurrency: int
     batch: int
     api_key: str | None = field(repr=False)
@@ -144,6 +146,7 @@ class Assembly:
             self.wake,
             recall,
             reranking,
+            policy_of(options.lifecycle),
         )
         # Statistics wait for nothing, so more threads would only be in each other's way.
         self.concurrency = 1 if chat_model is None else options.concurrency

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from amem_integrations.assembly import Assembly, Options
 from amem_integrations.formation.state import Mode
+from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.operations import Formation, Rooms
 from amem_integrations.ports import IO, run
 from amem_integrations.recalling import Recalling
@@ -51,6 +52,8 @@ class AgenticMemory(Remembering, Recalling, Tending):
         does without. reranker: who has the last word on the order of the best notes: one of
         fastembed's cross-encoders by name, a LangChain document compressor, or a function from
         a query and texts to scores. diversity: in [0, 1], how much unlike notes are preferred.
+    lifecycle: whether notes are believed, kept and set aside by what happens to them, as a
+        `Policy` says (True: the usual one); an extension of the paper. False: only when asked.
     timeout: seconds that a request to a server may take. model_timeout: seconds that the model
         may take for an answer, whatever its own timeout.
     trace_content: whether LangChain's callbacks (LangSmith, OpenTelemetry, your own) see what is
@@ -77,6 +80,7 @@ class AgenticMemory(Remembering, Recalling, Tending):
         min_relevance: float | None = None,
         reranker: Any = None,
         diversity: float = 0.0,
+        lifecycle: bool | Policy = False,
         concurrency: int = 4,
         batch: int = 8,
         api_key: str | None = None,
@@ -100,6 +104,7 @@ class AgenticMemory(Remembering, Recalling, Tending):
             min_relevance=min_relevance,
             reranker=reranker,
             diversity=diversity,
+            lifecycle=lifecycle,
             concurrency=concurrency,
             batch=batch,
             api_key=api_key,

@@ -17,6 +17,7 @@ from amem_integrations.formation.state import Outcome, Settings, initial_state, 
 from amem_integrations.formation.worker import Batch
 from amem_integrations.lifecycle import forget as forgetting
 from amem_integrations.lifecycle import revise
+from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.models.chat_failures import is_interrupt
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace, encode
 from amem_integrations.note import Note, Revision, Status, make_note, metadata_text
@@ -53,7 +54,7 @@ class Rooms:
     """What the operations work with.
 
     formation: when notes are formed, unless a call says otherwise. recall, reranking: how they
-    are found, likewise.
+    are found, likewise. policy: how they are believed and kept; None leaves them as they are.
     graph: builds the formation graph on first use, because that imports LangGraph.
     wake: tells the background worker that there is something to form.
     """
@@ -64,6 +65,7 @@ class Rooms:
     wake: Callable[[], None]
     recall: RecallOptions = DEFAULT_OPTIONS
     reranking: Reranking | None = None
+    policy: Policy | None = None
 
     @property
     def analyst_name(self) -> str:

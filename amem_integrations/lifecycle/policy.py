@@ -90,3 +90,14 @@ class Policy:
 
 
 DEFAULT_POLICY = Policy()
+
+
+def policy_of(lifecycle: object) -> Policy | None:
+    """What `AgenticMemory(lifecycle=…)` means: False nothing, True the usual policy."""
+    if isinstance(lifecycle, Policy):
+        return lifecycle
+    if not isinstance(lifecycle, bool):
+        raise InvalidInputError(
+            f"lifecycle is True, False or a Policy; got {type(lifecycle).__name__}."
+        )
+    return DEFAULT_POLICY if lifecycle else None
