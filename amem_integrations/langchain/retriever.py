@@ -25,15 +25,16 @@ class Asked(TypedDict, total=False):
     k: int
     hops: int
     filter: Mapping[str, Any] | None
+    min_relevance: float | None
     score_threshold: float | None
 
 
 class AMemRetriever(BaseRetriever):
     """Retrieves the notes of one namespace, linked ones included, best first.
 
-    k, hops, filter: as for `AgenticMemory.search`. score_threshold: the least score of a
-    document; a clear winner by meaning and words has about 1 for each, see its `why`.
-    `invoke` takes these four as well, for itself; the namespace is fixed. A document has the
+    k, hops, filter, min_relevance: as for `AgenticMemory.search`. score_threshold: the least
+    score of a document; a clear winner by meaning and words has about 1 for each, see its `why`.
+    `invoke` takes these five as well, for itself; the namespace is fixed. A document has the
     note's id and text, and in its metadata all else that is known of it, as JSON has it.
     A blank query finds nothing. Raises what `AgenticMemory.search` raises.
     """
@@ -43,6 +44,7 @@ class AMemRetriever(BaseRetriever):
     k: int = Field(default=4, ge=0)
     hops: int = Field(default=1, ge=0)
     filter: dict[str, Any] | None = None
+    min_relevance: float | None = None
     score_threshold: float | None = None
 
     @field_validator("namespace", mode="before")
@@ -79,6 +81,7 @@ class AMemRetriever(BaseRetriever):
             "k": self.k,
             "hops": self.hops,
             "filter": self.filter,
+            "min_relevance": self.min_relevance,
             "score_threshold": self.score_threshold,
             **asked,
         }
@@ -97,6 +100,7 @@ def _document(hit: Hit) -> Document:
         "key": note.key,
         "score": hit.score,
         "why": dict(hit.why),
+        "relevance": hit.relevance,
         "keywords": list(note.keywords),
         "tags": list(note.tags),
         "context": note.context,

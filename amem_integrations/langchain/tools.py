@@ -14,14 +14,15 @@ from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, Field
 
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
+from amem_integrations.finding import find
 from amem_integrations.langchain.identity import Identity, namespace_resolver
 from amem_integrations.lifecycle.forget import forget
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import Namespace
 from amem_integrations.operations import Formation, Rooms, add, form_again, require
 from amem_integrations.ports import IO
+from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.pack import pack
-from amem_integrations.recall.search import search
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -72,6 +73,7 @@ def create_memory_tools(
     namespace: Identity,
     hops: int = 1,
     token_budget: int = 2000,
+    min_relevance: float | None = None,
     formation: Formation = "background",
 ) -> list[BaseTool]:
     """[search_memory, manage_memory] for the notes of one namespace.
@@ -79,15 +81,25 @@ def create_memory_tools(
     namespace: labels; labels with fields such as "{user_id}", which the run's context or
     config["configurable"] fills; or a function of LangGraph's Runtime. No argument of the
     tools can change it, and ids of other namespaces are not found.
-    hops, token_budget: of a search's result. formation: when new text is formed, as for
-    `AgenticMemory.add`. Failures are logged without content and counted in `health`.
+    hops, token_budget, min_relevance: of a search's result. formation: when new text is formed,
+    as for `AgenticMemory.add`. Failures are logged without content and counted in `health`.
     """
     resolve = namespace_resolver(namespace)
+    check_relevance(min_relevance)
 
-    def find(query: str, limit: int, offset: int, filter: dict[str, Any] | None) -> Any:
+    def look(query: str, limit: int, offset: int, filter: dict[str, Any] | None) -> Any:
         async def found(rooms: Rooms, io: IO, labels: Namespace) -> str:
             k = _WINDOW * math.ceil((offset + limit) / _WINDOW)
-            hits = await search(io, query, namespace=labels, k=k, hops=hops, filter=filter)
+            hits = await find(
+                rooms,
+                io,
+                query,
+                namespace=labels,
+                k=k,
+                hops=hops,
+                filter=filter,
+                min_relevance=min_relevance,
+            )
             page = hits[offset : offset + limit]
             packed = pack(page, token_budget, ids=True)
             left_out = sum(hit.note.id not in packed for hit in page)
@@ -119,12 +131,12 @@ def create_memory_tools(
     def search_memory(
         query: str, limit: int = 10, offset: int = 0, filter: dict[str, Any] | None = None
     ) -> str:
-        return memory.perform(find(query, limit, offset, filter))
+        return memory.perform(look(query, limit, offset, filter))
 
     async def asearch_memory(
         query: str, limit: int = 10, offset: int = 0, filter: dict[str, Any] | None = None
     ) -> str:
-        return await memory.aperform(find(query, limit, offset, filter))
+        return await memory.aperform(look(query, limit, offset, filter))
 
     def manage_memory(
         content: str | None = None, action: Action = "create", id: str | None = None

@@ -38,8 +38,8 @@ from amem_integrations.namespace import Namespace
 from amem_integrations.note import Note
 from amem_integrations.operations import Formation, Rooms
 from amem_integrations.ports import IO
-from amem_integrations.recall.paging import nearest, newest
 from amem_integrations.recall.options import RecallOptions
+from amem_integrations.recall.paging import nearest, newest
 from amem_integrations.recall.search import search
 from amem_integrations.store.reading import namespaces, notes_by_id
 

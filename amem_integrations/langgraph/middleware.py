@@ -15,6 +15,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.finding import find
 from amem_integrations.langchain.identity import Identity, namespace_resolver, thread_id
 from amem_integrations.langchain.tools import create_memory_tools
 from amem_integrations.langgraph.graph import create_memory_graph
@@ -23,8 +24,8 @@ from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import Namespace
 from amem_integrations.operations import Formation, Rooms, add, check_choice
 from amem_integrations.ports import IO
+from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.pack import pack
-from amem_integrations.recall.search import search
 from amem_integrations.weaving import weave_turn
 
 try:
@@ -56,9 +57,10 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     namespace: whose memory, as for `create_memory_tools`. A run that does not say who its user
         is raises InvalidInputError before any model is asked.
-    k, hops, token_budget: what is recalled for the last user message. It goes into the system
-        message as fenced data, and is nowhere else: not in messages, checkpoints or the output.
-        What the messages show anyway is not recalled.
+    k, hops, token_budget, min_relevance: what is recalled for the last user message, as for
+        `AgenticMemory.search`. It goes into the system message as fenced data, and is nowhere
+        else: not in messages, checkpoints or the output. What the messages show anyway is not
+        recalled.
     write: remember what the user said and the answer: "background" stores them before the reply
         is returned and forms them afterwards; "after_agent" forms them before; "off" does not.
     weave: remember only what is new in what was said, idea by idea, as `AgenticMemory.weave` does.
@@ -76,6 +78,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         k: int = 5,
         hops: int = 1,
         token_budget: int = 1500,
+        min_relevance: float | None = None,
         write: Write = "background",
         tools: bool = True,
         review: bool = False,
@@ -83,18 +86,24 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> None:
         super().__init__()
         check_choice("write", write, WRITES)
+        check_relevance(min_relevance)
         if review and write != "after_agent":
             raise InvalidInputError(
                 f'review=True needs write="after_agent", where the agent waits; got {write!r}.'
             )
         if review and weave:
             raise InvalidInputError("review=True shows whole turns; weave=True takes them apart.")
-        self.tools = create_memory_tools(memory, namespace=namespace, hops=hops) if tools else []
+        self.tools = (
+            create_memory_tools(memory, namespace=namespace, hops=hops, min_relevance=min_relevance)
+            if tools
+            else []
+        )
         self._memory = memory
         self._resolve = namespace_resolver(namespace)
         self._k = k
         self._hops = hops
         self._token_budget = token_budget
+        self._min_relevance = min_relevance
         self._write = write
         self._weave = weave
         self._reviewing: Any = (
@@ -167,13 +176,15 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, rooms: Rooms, io: IO, labels: Namespace, query: str, shown: list[str]
     ) -> str:
         try:
-            hits = await search(
+            hits = await find(
+                rooms,
                 io,
                 query,
                 namespace=labels,
                 k=self._k,
                 hops=self._hops,
                 filter=_unseen(shown),
+                min_relevance=self._min_relevance,
             )
             return pack(hits, self._token_budget)
         except Exception as error:

@@ -40,7 +40,8 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
     core: the AgenticMemory that holds the notes. namespace: the user.
     name, priority, accept_short_term_memory: as for any block. A block of priority 0 is never
         truncated; one of another loses whole notes, the least relevant first.
-    top_k, hops: how many notes are recalled, and how many links are followed.
+    top_k, hops: how many notes are recalled, and how many links are followed. min_relevance: as
+        for `AgenticMemory.search`.
     max_tokens: what recalled notes may take of the prompt, at most.
     ingest, roles: as for `AMemMemory`.
 
@@ -55,6 +56,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
     namespace: tuple[str, ...]
     top_k: int = 5
     hops: int = 1
+    min_relevance: float | None = None
     max_tokens: int = 1000
     ingest: Ingest = "background"
     roles: tuple[str, ...] = SPEAKERS
@@ -88,6 +90,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
             ingest=self.ingest,
             top_k=self.top_k,
             hops=self.hops,
+            min_relevance=self.min_relevance,
             waiting=waiting,
         )
 

@@ -42,6 +42,7 @@ class Conversation(Memory):
     namespace: tuple[str, ...] = ()
     top_k: int = 5
     hops: int = 1
+    min_relevance: float | None = None
     ingest: Ingest = "background"
     roles: tuple[str, ...] = SPEAKERS
     scope: Scope = "user"

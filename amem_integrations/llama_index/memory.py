@@ -27,6 +27,7 @@ from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import as_namespace
 from amem_integrations.note import make_note
 from amem_integrations.operations import NamespaceLike, NoteLike, check_choice
+from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.search import check_counts
 
 SCOPES = ("user", "session")
@@ -64,6 +65,7 @@ class AMemMemory(Conversation):
         location: str | os.PathLike[str] | None = None,
         top_k: int = 5,
         hops: int = 1,
+        min_relevance: float | None = None,
         ingest: Ingest = "background",
         roles: Sequence[str] = SPEAKERS,
         scope: Scope = "user",
@@ -83,6 +85,7 @@ class AMemMemory(Conversation):
             often they were said in the chat before, so that a history may be handed over again.
             A new conversation under an old id, without its chat, may thus repeat old notes.
         top_k, hops: how many notes are recalled, and how many links are followed.
+        min_relevance: as for `AgenticMemory.search`.
         max_tokens: what recalled notes may take of the prompt, at most.
         ingest: "background" forms notes in a thread, "await" before `put` returns, "manual"
             when `flush` is called. In each case the text is stored when it is put.
@@ -96,6 +99,7 @@ class AMemMemory(Conversation):
         check_choice("ingest", ingest, tuple(INGESTS))
         check_choice("scope", scope, SCOPES)
         check_counts(top_k=top_k, hops=hops, max_tokens=max_tokens)
+        check_relevance(min_relevance)
         for role in roles:
             check_choice("roles", role, SPEAKERS)
         placing = insert_method.value if isinstance(insert_method, InsertMethod) else insert_method
@@ -106,6 +110,7 @@ class AMemMemory(Conversation):
             ),
             "top_k": top_k,
             "hops": hops,
+            "min_relevance": min_relevance,
             "ingest": ingest,
             "roles": tuple(roles),
             "scope": scope,
@@ -147,6 +152,7 @@ class AMemMemory(Conversation):
             ingest=memory.ingest,
             top_k=memory.top_k,
             hops=memory.hops,
+            min_relevance=memory.min_relevance,
             waiting=waiting,
         )
         return memory

@@ -52,6 +52,7 @@ class AMemNotes:
         ingest: Ingest,
         top_k: int,
         hops: int,
+        min_relevance: float | None = None,
         waiting: list[dict[str, Any]] | None = None,
     ) -> None:
         self.source = source
@@ -62,6 +63,7 @@ class AMemNotes:
         self._formation = INGESTS[ingest]
         self._top_k = top_k
         self._hops = hops
+        self._min_relevance = min_relevance
         self._lock = threading.Lock()
 
     @_dispatcher.span
@@ -90,6 +92,7 @@ class AMemNotes:
                 k=self._top_k,
                 hops=self._hops,
                 filter=filter,
+                min_relevance=self._min_relevance,
             )
         except Exception as error:
             self._failed("recall", error)

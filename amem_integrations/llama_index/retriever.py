@@ -14,6 +14,7 @@ from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import as_namespace
 from amem_integrations.note import Hit
 from amem_integrations.operations import NamespaceLike
+from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.search import check_counts
 
 # What a model sees beside the text, and what an index of one's own embeds with it (paper §3).
@@ -24,7 +25,8 @@ _EMBEDDED = frozenset({"context", "keywords", "tags"})
 class AMemRetriever(BaseRetriever):
     """Retrieves the notes of one namespace, linked ones included.
 
-    namespace: the user; fixed here, whatever is asked. filter: as for `AgenticMemory.search`.
+    namespace: the user; fixed here, whatever is asked. filter, min_relevance: as for
+    `AgenticMemory.search`.
     A node has the note's id and text; its metadata has keywords, tags, context, links, time,
     speaker, session and `why` it was found. A model is shown time and speaker only.
     Raises what `search` raises; a blank query finds nothing.
@@ -38,16 +40,19 @@ class AMemRetriever(BaseRetriever):
         top_k: int = 5,
         hops: int = 1,
         filter: Mapping[str, Any] | None = None,
+        min_relevance: float | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager=callback_manager)  # pyright: ignore[reportUnknownMemberType]
         check_counts(top_k=top_k, hops=hops)
+        check_relevance(min_relevance)
         self._core = core
         self._about: dict[str, Any] = {
             "namespace": as_namespace(namespace),
             "k": top_k,
             "hops": hops,
             "filter": filter,
+            "min_relevance": min_relevance,
         }
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -78,6 +83,7 @@ def _node(hit: Hit) -> TextNode:
         ],
         "created_at": note.created_at.isoformat(),
         "why": dict(hit.why),
+        "relevance": hit.relevance,
         "metadata": note.metadata,
     }
     metadata = {name: value for name, value in metadata.items() if value is not None}

@@ -19,7 +19,17 @@ from amem_integrations.memory import AgenticMemory
 
 _LOG = logging.getLogger(__name__)
 
-_OWN = ("namespace", "top_k", "hops", "ingest", "roles", "scope", "max_tokens", "placing")
+_OWN = (
+    "namespace",
+    "top_k",
+    "hops",
+    "min_relevance",
+    "ingest",
+    "roles",
+    "scope",
+    "max_tokens",
+    "placing",
+)
 _TEMPLATE = DEFAULT_MEMORY_BLOCKS_TEMPLATE.template_str
 _CHAT = (
     "session_id",

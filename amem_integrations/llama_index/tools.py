@@ -13,6 +13,7 @@ from amem_integrations.namespace import as_namespace
 from amem_integrations.note import Hit
 from amem_integrations.operations import FORMATIONS, Formation, NamespaceLike, check_choice
 from amem_integrations.ports import run
+from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.search import check_counts
 
 _LOG = logging.getLogger(__name__)
@@ -28,20 +29,29 @@ def create_memory_tools(
     top_k: int = 5,
     hops: int = 1,
     max_tokens: int = 1000,
+    min_relevance: float | None = None,
     formation: Formation = "background",
 ) -> list[FunctionTool]:
     """[recall, remember], for the notes of one namespace, which no argument of theirs can change.
 
     A tool that fails tells the agent so in words; it is logged without content and counted.
-    formation: when what is remembered is formed, as for `AgenticMemory.add`.
+    min_relevance: as for `AgenticMemory.search`. formation: when what is remembered is formed, as
+    for `AgenticMemory.add`.
     """
     labels = as_namespace(namespace)
     check_counts(top_k=top_k, hops=hops, max_tokens=max_tokens)
+    check_relevance(min_relevance)
     check_choice("formation", formation, FORMATIONS)
 
     async def find(form: Form, query: str) -> str:
         hits: list[Hit] = await form.call(
-            core, "search", query, namespace=labels, k=top_k, hops=hops
+            core,
+            "search",
+            query,
+            namespace=labels,
+            k=top_k,
+            hops=hops,
+            min_relevance=min_relevance,
         )
         return core.pack(hits, max_tokens) or _NOTHING
 

@@ -50,10 +50,7 @@ class RecallOptions:
         for name in ("damping", "diversity"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInputError(f"{name} lies in [0, 1]; got {getattr(self, name)}.")
-        if self.min_relevance is not None and not _is_finite(self.min_relevance):
-            raise InvalidInputError(
-                f"min_relevance is a number, such as 0.55, or None; got {self.min_relevance!r}."
-            )
+        check_relevance(self.min_relevance)
         for name, least in (("followed", 1), ("fan_out", 1), ("around", 0)):
             if getattr(self, name) < least:
                 raise InvalidInputError(f"{name} is at least {least}; got {getattr(self, name)}.")
@@ -63,8 +60,12 @@ class RecallOptions:
         return {name: getattr(self, name) for name in SIGNALS}
 
 
-def _is_finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+def check_relevance(least: object) -> None:
+    """Raise InvalidInputError if this can be no `min_relevance`."""
+    if least is None:
+        return
+    if isinstance(least, bool) or not isinstance(least, int | float) or not isfinite(least):
+        raise InvalidInputError(f"min_relevance is a number, such as 0.55, or None; got {least!r}.")
 
 
 DEFAULT_OPTIONS = RecallOptions()
