@@ -63,6 +63,7 @@ class Link:
 
     kind: "related", "same-matter", "cause", "sequence", …; REPEATS or CORRECTS where a turn was
     woven, and those outlast a new formation. weight in (0, 1].
+    used_at: when its weight was last moved by a use of its notes; None if never.
     """
 
     source: str
@@ -71,6 +72,7 @@ class Link:
     created_at: datetime
     kind: str = "related"
     weight: float = 1.0
+    used_at: datetime | None = None
 
     def __post_init__(self) -> None:
         if self.source == self.to:

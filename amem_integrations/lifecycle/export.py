@@ -151,8 +151,9 @@ def _written(moment: datetime | None) -> str | None:
 
 
 def _written_link(link: Link, keys: Mapping[str, str]) -> dict[str, Any]:
-    moment = _written(link.created_at)
-    return {**link_json(link), "to": keys[link.to], "created_at": moment}
+    times = {"created_at": link.created_at, "used_at": link.used_at}
+    written = {name: _written(each) for name, each in times.items() if each is not None}
+    return {**link_json(link), "to": keys[link.to], **written}
 
 
 def _written_revision(note_id: str, revision: Revision, keys: Mapping[str, str]) -> dict[str, Any]:

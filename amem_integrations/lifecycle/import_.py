@@ -220,7 +220,9 @@ class _Import:
         """Put in what `held`, imported earlier, could not say while other notes were missing."""
         for _ in range(_ROUNDS):
             wanted = given.only(present)
-            note = replace(held.note, links=wanted.note.links, revision=wanted.note.revision)
+            moved = {link.to: link for link in held.note.outgoing}
+            links = tuple(moved.get(link.to, link) for link in wanted.note.outgoing)
+            note = replace(held.note, links=links, revision=wanted.note.revision)
             wanted = Entry(note, wanted.older)
             if wanted == held or await self._commit(held, wanted):
                 return
@@ -300,6 +302,7 @@ def _unmoved(note: Note) -> Note:
     """The note without what changes while its text stays, and the version it was given here."""
     return replace(
         note,
+        links=tuple(replace(link, weight=1.0, used_at=None) for link in note.outgoing),
         status=Status.RAW,
         attempts=0,
         last_error=None,

@@ -215,7 +215,7 @@ def _links(where: str, data: Any, id: str, namespace: Namespace) -> tuple[Link, 
     links: dict[str, Link] = {}
     for number, each in enumerate(_list(where, data)):
         place = f"{where}[{number}]"
-        fields = _object(place, each, _LINK)
+        fields = _object(place, each, _LINK, ("used_at",))
         to = note_id(namespace, _text(f"{place}.to", fields["to"]))
         if to in links:
             raise InvalidInputError(f"{place} leads where another link leads")
@@ -226,6 +226,7 @@ def _links(where: str, data: Any, id: str, namespace: Namespace) -> tuple[Link, 
             created_at=_time(f"{place}.created_at", fields["created_at"]),
             kind=_text(f"{place}.kind", fields["kind"]),
             weight=_number(f"{place}.weight", fields["weight"], 0.0, 1.0),
+            used_at=_optional(_time, "used_at", fields),
         )
     return tuple(links.values())
 

@@ -297,13 +297,14 @@ def revision_from(text: str) -> Revision:
 
 def link_json(link: Link) -> dict[str, Any]:
     """A link as its source's payload and revisions keep it."""
-    return {
+    fields: dict[str, Any] = {
         "to": link.to,
         "reason": link.reason,
         "kind": link.kind,
         "weight": link.weight,
         "created_at": micros(link.created_at),
     }
+    return fields if link.used_at is None else {**fields, "used_at": micros(link.used_at)}
 
 
 def link_from(source: str, data: Mapping[str, Any]) -> Link:
@@ -314,4 +315,5 @@ def link_from(source: str, data: Mapping[str, Any]) -> Link:
         kind=data["kind"],
         weight=data["weight"],
         created_at=moment(data["created_at"]),
+        used_at=_moment(data, "used_at"),
     )
