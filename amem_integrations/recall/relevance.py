@@ -15,14 +15,14 @@ from amem_integrations.note import Hit
 from amem_integrations.ports import IO, Query, SparseVector, Vector
 from amem_integrations.recall.question import Question
 from amem_integrations.recall.scope import Scope
-from amem_integrations.recall.signals import FIELDS, Turn, Turns
-from amem_integrations.store.schema import within
+from amem_integrations.recall.signals import Turns
+from amem_integrations.store.schema import place_of, within
 
 # What full coverage, and the name of somebody who is here, count beside a cosine.
 _COVERED = 0.5
 _NAMED = 0.15
 # How far a word counts as held that stands in a turn nearby, by how many turns later it comes.
-_HELD: Mapping[int, float] = {0: 1.0, -1: 0.7, 1: 0.6, -2: 0.5, 2: 0.4}
+_HELD: Mapping[int, float] = {-1: 0.7, 1: 0.6, -2: 0.5, 2: 0.4}
 # A word's weight in the note that has most of it, over its IDF.
 _BEST_WEIGHT = 1.5
 # Words of a question beyond these change little, and each is asked about on its own.
@@ -42,12 +42,12 @@ async def relevant(
     if not hits:
         return []
     near = _near(hits)
-    places = len(hits) * len(_HELD)
+    places = len(hits) * (1 + len(_HELD))
     corpus = within(scope.namespace)
     singles = [SparseVector((term,), (1.0,)) for term in terms.indices[:_MOST_TERMS]]
     dense, *sparse = await io.engine.query(
         [
-            Query(vector, both(scope.where, near), places, fields=FIELDS),
+            Query(vector, both(scope.where, near), places, fields=("place",)),
             *(Query(term, both(scope.where, near), places, corpus=corpus) for term in singles),
             *(Query(term, corpus, 1, corpus=corpus) for term in singles),
         ]
@@ -57,12 +57,14 @@ async def relevant(
     unknown = log(2 * await io.engine.count(corpus) + 2)
     masses = [unknown if score is None else min(score / _BEST_WEIGHT, unknown) for score in best]
     cosines = {scored.id: scored.score for scored in dense}
-    turns = Turns({scored.id: Turn.of(scored.payload) for scored in dense})
+    turns = Turns(
+        {scored.id: scored.payload["place"] for scored in dense if "place" in scored.payload}
+    )
     measured = [
         replace(
             hit,
             relevance=cosines.get(hit.note.id, 0.0)
-            + _COVERED * coverage(hit.note.id, turns, holders, masses)
+            + _COVERED * coverage(_around(hit.note.id, turns), holders, masses)
             + _NAMED * question.named,
         )
         for hit in hits
@@ -71,34 +73,36 @@ async def relevant(
 
 
 def coverage(
-    id: str, turns: Turns, holders: Sequence[Collection[str]], masses: Sequence[float]
+    around: Mapping[str, float], holders: Sequence[Collection[str]], masses: Sequence[float]
 ) -> float:
-    """The share of the question that a note and the turns around it hold, in [0, 1].
+    """The share of a question that a note and the turns around it hold, in [0, 1].
 
-    holders: for each word of the question, the notes that have it. masses: what it tells, its
-    IDF; of a word that no note has, the highest that there is.
+    around: how far a word in each of them counts. holders: for each word of the question, the
+    notes that have it. masses: what each word tells, its IDF.
     """
-    around = {
-        id if not offset else turns.beside(id, offset) if id in turns else None: weight
-        for offset, weight in _HELD.items()
-    }
+    whole = sum(masses)
     held = (
-        mass * max((weight for beside, weight in around.items() if beside in having), default=0.0)
+        mass * max((weight for id, weight in around.items() if id in having), default=0.0)
         for having, mass in zip(holders, masses, strict=True)
     )
-    whole = sum(masses)
     return sum(held) / whole if whole else 0.0
+
+
+def _around(id: str, turns: Turns) -> dict[str, float]:
+    """How far a word counts for the note, by the note that has it: itself, and those around it."""
+    around = {id: _HELD[0]}
+    for offset, weight in _HELD.items():
+        beside = turns.beside(id, offset)
+        if beside is not None:
+            around.setdefault(beside, weight)
+    return around
 
 
 def _near(hits: Sequence[Hit]) -> Condition:
     """The notes of the hits, and the turns around them."""
-    places: dict[str, set[int]] = {}
+    places: set[int] = set()
     for note in (hit.note for hit in hits):
-        if note.session is not None and note.sequence is not None:
-            around = {note.sequence + offset for offset in _HELD}
-            places.setdefault(note.session, set()).update(place for place in around if place >= 0)
-    beside = (
-        both(match("session", session), match("sequence", *sorted(sequences)))
-        for session, sequences in places.items()
-    )
-    return AnyOf((ids([hit.note.id for hit in hits]), *beside))
+        place = place_of(note.session, note.sequence)
+        if place is not None:
+            places.update(place + offset for offset in _HELD)
+    return AnyOf((ids([hit.note.id for hit in hits]), match("place", *sorted(places))))

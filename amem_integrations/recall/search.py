@@ -7,38 +7,25 @@ that say the same. `rerank` and `relevance` come last, where they are asked for.
 No model is called on this path, unless a reranker is given. `memory` calls `search`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from math import fsum
 from typing import Any
 
-from amem_integrations.conditions import Any as AnyOf
-from amem_integrations.conditions import both, match
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Hit, Note, as_utc
-from amem_integrations.ports import IO, Query, Scored, SparseVector, Vector
+from amem_integrations.ports import IO
 from amem_integrations.recall.distinct import distinct, diverse
 from amem_integrations.recall.expand import expand, place, weighed
+from amem_integrations.recall.lists import listed, ranked
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
-from amem_integrations.recall.question import Question, read_question
-from amem_integrations.recall.rank import Ranked, fuse
+from amem_integrations.recall.question import read_question
+from amem_integrations.recall.rank import Ranked
 from amem_integrations.recall.relevance import relevant
 from amem_integrations.recall.rerank import Reranking, rerank
 from amem_integrations.recall.scope import Scope, scope_of
-from amem_integrations.recall.signals import (
-    FIELDS,
-    OFFSETS,
-    Turn,
-    Turns,
-    date,
-    meaning,
-    reply,
-    speaker,
-    told,
-    words,
-)
+from amem_integrations.recall.signals import told
 from amem_integrations.store.schema import within
 
 # A query longer than this is embedded by its beginning; all of its words are still matched.
@@ -98,19 +85,18 @@ async def search(
             depth = min(depth, total)
         if depth == 0:
             return []
-        lists = await _lists(io, scope, question, vector, terms, depth, options)
-        ranked = await _ranked(io, scope, lists, question, options)
-        hits = await _best(io, scope, ranked, places, known, options)
+        lists = await listed(io, scope, question, vector, terms, depth, options)
+        found = await ranked(io, scope, lists, question, places, options)
+        hits = await _best(io, scope, found, places, known, options)
         if len(hits) >= places or depth == total or lists.are_complete:
             break
         # Short of notes although a list was cut: not all that was read met the filter.
         depth *= 4
     if hops and hits and options.damping:
-        by_id = {found.id: found for found in ranked}
-        repeats = len(hits) - len(distinct(hits, 0))
-        best = places + repeats
+        by_id = {each.id: each for each in found}
+        best = places + (len(hits) - len(distinct(hits, 0)) if options.fold else 0)
         hits = await expand(io, scope, hits, by_id, vector, k=best, hops=hops, options=options)
-    hits = distinct(hits, k)[:places]
+    hits = (distinct(hits, k) if options.fold else sorted(hits, key=place))[:places]
     if reranking is not None:
         hits = await rerank(io, query, hits, reranking)
     hits = sorted(diverse(hits, k, options.diversity), key=place)
@@ -137,86 +123,6 @@ def check_counts(**counts: object) -> None:
             raise InvalidInputError(f"{name} is a whole number, 0 or more; got {count!r}.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Lists:
-    """What the engine listed: cosines and BM25 by note, and where each of the notes stands."""
-
-    cosines: Mapping[str, float]
-    bm25: Mapping[str, float]
-    turns: Mapping[str, Turn]
-    are_complete: bool
-
-
-async def _lists(
-    io: IO,
-    scope: Scope,
-    question: Question,
-    vector: Vector,
-    terms: SparseVector,
-    depth: int,
-    options: RecallOptions,
-) -> _Lists:
-    """At most `depth` notes by each signal, and as many of the speakers asked about; in one go."""
-    scopes = [scope.where]
-    if question.about:
-        scopes.append(both(scope.where, match("speaker", *question.about)))
-    dense: list[Query] = []
-    sparse: list[Query] = []
-    for where in scopes:
-        if options.dense or options.reply:
-            dense.append(Query(vector, where, depth, fields=FIELDS))
-        if options.sparse and terms.indices:
-            # IDF over the namespace, so that nobody else's notes move a score.
-            corpus = within(scope.namespace)
-            sparse.append(Query(terms, where, depth, corpus=corpus, fields=FIELDS))
-    queries = [*dense, *sparse]
-    found = await io.engine.query(queries) if queries else []
-    return _Lists(
-        _scores(found[: len(dense)]),
-        _scores(found[len(dense) :]),
-        {scored.id: Turn.of(scored.payload) for each in found for scored in each},
-        all(len(each) < depth for each in found),
-    )
-
-
-def _scores(lists: Sequence[Sequence[Scored]]) -> dict[str, float]:
-    return {scored.id: scored.score for found in lists for scored in found}
-
-
-async def _ranked(
-    io: IO, scope: Scope, lists: _Lists, question: Question, options: RecallOptions
-) -> list[Ranked]:
-    """All that was listed, and the turns around the best, best first."""
-    turns = Turns(lists.turns)
-    ranked = fuse(_signals(lists, turns, question), options.weights)
-    if not (options.around and options.sparse and lists.bm25):
-        return ranked
-    missing = turns.missing_beside(found.id for found in ranked[: options.around])
-    if not missing:
-        return ranked
-    places = tuple(
-        both(match("session", session), match("sequence", *sorted(sequences)))
-        for session, sequences in missing.items()
-    )
-    most = options.around * len(OFFSETS)
-    points = await io.engine.scroll(both(scope.where, AnyOf(places)), limit=most, fields=FIELDS)
-    if not points:
-        return ranked
-    around = {point.id: Turn.of(point.payload) for point in points}
-    return fuse(_signals(lists, Turns({**turns, **around}), question), options.weights)
-
-
-def _signals(lists: _Lists, turns: Turns, question: Question) -> dict[str, Mapping[str, float]]:
-    meanings = meaning(lists.cosines)
-    return {
-        "dense": meanings,
-        "sparse": words(lists.bm25, turns),
-        "reply": reply(meanings, turns),
-        "speaker": speaker(question.about, turns),
-        "date": date(question.days, turns),
-    }
-
-
 async def _best(
     io: IO,
     scope: Scope,
@@ -233,7 +139,9 @@ async def _best(
     hits: list[Hit] = []
     start = 0
     # Once they are all read, those that say the same as a better one make way for others.
-    while (len(hits) < wanted or len(distinct(hits, 0)) < k) and start < len(ranked):
+    while start < len(ranked) and (
+        len(hits) < wanted or (options.fold and len(distinct(hits, 0)) < k)
+    ):
         missing = wanted - len(hits)
         if start:
             # Reading a long list must not hold up everything else on the loop.

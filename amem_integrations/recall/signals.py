@@ -6,11 +6,8 @@ and adds them, `search` and `expand` call both.
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from heapq import nlargest
 from math import hypot, log
-from typing import Any
 
 from amem_integrations.note import Note
 from amem_integrations.recall.days import Days
@@ -31,57 +28,25 @@ _SHORTEST, _LONGEST = 3, 60
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 _ASKS = re.compile(r"[?？؟][\s\"')”’」）]*$")
 
-FIELDS = ("speaker", "session", "sequence", "occurred_at", "created_at")
 MOST_TOLD = {"statement": 1.0, "length": log(_LONGEST / _SHORTEST)}
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Where a listed note stands: who said it, when, and at which place of which session."""
+class Turns(dict[str, int]):
+    """Notes by id with their places (`schema.place_of`), and by those."""
 
-    speaker: str | None
-    session: str | None
-    sequence: int | None
-    when: datetime
-
-    @classmethod
-    def of(cls, payload: Mapping[str, Any]) -> "Turn":
-        said = payload.get("occurred_at", payload.get("created_at", 0))
-        return cls(
-            payload.get("speaker"), payload.get("session"), payload.get("sequence"), moment(said)
-        )
-
-
-class Turns(dict[str, Turn]):
-    """The listed notes by id, and by their places."""
-
-    def __init__(self, turns: Mapping[str, Turn]) -> None:
-        super().__init__(turns)
-        self._by_place = {
-            (turn.session, turn.sequence): id
-            for id, turn in turns.items()
-            if turn.session is not None and turn.sequence is not None
-        }
+    def __init__(self, places: Mapping[str, int]) -> None:
+        super().__init__(places)
+        self._at = {place: id for id, place in places.items()}
 
     def beside(self, id: str, offset: int) -> str | None:
-        """The listed note that comes so many turns later in the same session."""
-        turn = self[id]
-        if turn.session is None or turn.sequence is None:
-            return None
-        return self._by_place.get((turn.session, turn.sequence + offset))
+        """The note among these that comes so many turns later in the same session."""
+        place = self.get(id)
+        return None if place is None else self._at.get(place + offset)
 
-    def missing_beside(self, ids: Iterable[str]) -> dict[str, set[int]]:
-        """The places around these notes that nothing listed stands at, by session."""
-        missing: dict[str, set[int]] = {}
-        for id in ids:
-            turn = self[id]
-            if turn.session is None or turn.sequence is None:
-                continue
-            places = {turn.sequence + offset for offset in OFFSETS}
-            free = {p for p in places if p >= 0 and (turn.session, p) not in self._by_place}
-            if free:
-                missing.setdefault(turn.session, set()).update(free)
-        return missing
+    def missing_beside(self, ids: Iterable[str]) -> set[int]:
+        """The places around these notes that none of the notes stands at."""
+        places = {self[id] + offset for id in ids if id in self for offset in OFFSETS}
+        return places - self._at.keys()
 
 
 def meaning(cosines: Mapping[str, float]) -> dict[str, float]:
@@ -103,8 +68,13 @@ def _floor(scores: Collection[float]) -> float:
     return max(min(scores), 0.0) * len(scores) / (len(scores) + _FEW)
 
 
-def words(bm25: Mapping[str, float], turns: Turns) -> dict[str, float]:
-    """BM25 of each note and, less, of the turns around it; as a norm, so that the best counts."""
+def words(bm25: Mapping[str, float], turns: Turns | None = None) -> dict[str, float]:
+    """BM25 of each note and, less, of the turns around it; as a norm, so that the best counts.
+
+    turns: the notes to count it for, with those around them; without, each counts alone.
+    """
+    if turns is None:
+        return {id: score / _WORDS_UNIT for id, score in bm25.items()}
     found: dict[str, float] = {}
     for id in turns:
         around = (
@@ -123,19 +93,11 @@ def reply(meanings: Mapping[str, float], turns: Turns) -> dict[str, float]:
     return {id: value for id, value in found.items() if value}
 
 
-def speaker(about: Mapping[str, float], turns: Mapping[str, Turn]) -> dict[str, float]:
-    """Whether one of those spoke whom the question is about."""
-    if not about:
-        return {}
-    found = {id: about.get(turn.speaker or "", 0.0) for id, turn in turns.items()}
-    return {id: value for id, value in found.items() if value}
-
-
-def date(days: Days | None, turns: Mapping[str, Turn]) -> dict[str, float]:
-    """How near each note's time is to the days that the question names."""
+def date(days: Days | None, moments: Mapping[str, int]) -> dict[str, float]:
+    """How near each note's time, in microseconds, is to the days that the question names."""
     if days is None:
         return {}
-    return {id: days.worth(turn.when) for id, turn in turns.items()}
+    return {id: days.worth(moment(said)) for id, said in moments.items()}
 
 
 def told(note: Note) -> dict[str, float]:

@@ -68,6 +68,8 @@ class EdgeEngine:
         """
         if limit <= 0:
             return []
+        # The value by which it orders comes from the index; a payload is read from the disk.
+        indexed = order_by if fields == (order_by,) else None
         order = None
         if order_by is not None:
             direction = edge.Direction.Desc if descending else edge.Direction.Asc
@@ -78,10 +80,12 @@ class EdgeEngine:
                 offset=after,
                 limit=limit + (after is not None),
                 filter=compile_filter(where),
-                with_payload=True if fields is None else list(fields) or False,
+                with_payload=True if fields is None else (not indexed and list(fields)) or False,
                 order_by=order,
             )
             records, _ = opened.scroll(request)
+        if indexed:
+            return [Point(str(each.id), {indexed: each.order_value}) for each in records]
         return [_point(record) for record in records if str(record.id) != after][:limit]
 
     async def count(self, where: Condition) -> int:

@@ -109,7 +109,7 @@ def place_of(session: str | None, sequence: int | None) -> int | None:
     if session is None or sequence is None or abs(sequence) >= 2**62:
         return None
     digest = hashlib.blake2b(session.encode(), digest_size=8).digest()
-    return int.from_bytes(digest) // 4 + sequence
+    return int.from_bytes(digest, "big") // 4 + sequence
 
 
 def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None) -> Point:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from amem_integrations.conditions import Condition
+from amem_integrations.conditions import Condition, HasId
 from amem_integrations.note import Link, Status, make_note
 from amem_integrations.ports import Point, Query, Scored, SparseVector, SyncIO
 from amem_integrations.store.schema import note_point
@@ -53,11 +53,19 @@ class CannedEngine:
     def _values(self, key: str) -> list[str]:
         return [p.payload[key] for p in self.points.values() if key in p.payload]
 
-    async def scroll(self, where: Condition, *, limit: int, fields: tuple[str, ...]) -> list[Point]:
-        """The points that no query answered, as what was looked for around those it did."""
+    async def scroll(
+        self, where: Condition, *, limit: int, order_by: str, fields: tuple[str, ...]
+    ) -> list[Point]:
+        """The points asked for by id; or that no query answered, as what is around those it did."""
         self.calls.append("scroll")
         self.scrolled.append(where)
-        return [p for id, p in self.points.items() if id not in self.answered][:limit]
+        found = [
+            point
+            for id, point in self.points.items()
+            if (id in where.ids if isinstance(where, HasId) else id not in self.answered)
+            and order_by in point.payload
+        ]
+        return sorted(found, key=lambda point: point.payload[order_by])[:limit]
 
     async def count(self, where: Condition) -> int:
         self.calls.append("count")

@@ -30,6 +30,12 @@ def by_name(hits: list[Hit]) -> dict[str, Hit]:
     return {hit.note.content: hit for hit in hits}
 
 
+def by_statistics(canned: Canned, name: str) -> None:
+    """Make the links of a note such as statistics propose."""
+    for link in canned.engine.points[canned.id(name)].payload["links"]:
+        link["kind"] = "shared-words"
+
+
 @pytest.fixture
 def asked(canned: Canned) -> Canned:
     """ "best" is near and stands out; the others are hardly near."""
@@ -56,7 +62,7 @@ def test_a_linked_note_that_beats_nothing_is_not_even_read(asked: Canned) -> Non
     asked.answer({"linked": 0.05})
     options = without_text(damping=0.01)
     assert names(find(asked, k=2, options=options)) == ["best", "weak"]
-    assert asked.engine.calls == ["facet", "query", "get", "query"]
+    assert asked.engine.calls == ["facet", "query", "scroll", "get", "query"]
 
 
 def test_links_are_followed_against_their_direction_too(asked: Canned) -> None:
@@ -88,6 +94,24 @@ def test_a_note_that_was_found_anyway_gains_from_a_link_and_keeps_its_own_score(
     assert poor.why.keys() == {"dense", "link"}
     assert poor.score == pytest.approx(sum(poor.why.values()))
     assert poor.why["link"] == pytest.approx(0.5 * (hits[0].score - poor.why["dense"]))
+
+
+def test_a_link_by_statistics_leads_to_what_no_signal_found(asked: Canned) -> None:
+    asked.add("linked")
+    asked.add("best", links={"linked": 1.0})
+    by_statistics(asked, "best")
+    asked.answer({"linked": 0.05})
+    assert names(find(asked, k=2)) == ["best", "linked"]
+
+
+def test_a_link_by_statistics_lifts_nothing_that_the_signals_found(asked: Canned) -> None:
+    """Shared words, nearness and order are what the signals have weighed already."""
+    asked.add("best", links={"poor": 1.0})
+    by_statistics(asked, "best")
+    asked.answer({"poor": 0.1})
+    hits = find(asked)
+    assert names(hits) == ["best", "weak", "poor"]
+    assert hits[2].why.keys() == {"dense"}
 
 
 def test_a_link_lifts_the_weaker_note_and_sends_no_echo_back(asked: Canned) -> None:
@@ -167,7 +191,7 @@ def test_hops_end_where_links_end(asked: Canned) -> None:
     asked.add("best")
     asked.answer({})
     find(asked, hops=1000)
-    assert asked.engine.calls == ["facet", "query", "get", "query"]
+    assert asked.engine.calls == ["facet", "query", "scroll", "get", "query"]
 
 
 def test_a_link_to_a_note_that_is_gone_leads_nowhere(asked: Canned) -> None:

@@ -43,15 +43,15 @@ def test_hits_come_best_first_with_contributions_that_sum_to_the_score(three: Ca
         assert hit.via is None
 
 
-def test_a_search_takes_four_round_trips_and_reads_each_note_once(three: Canned) -> None:
+def test_a_search_takes_five_round_trips_and_reads_each_note_once(three: Canned) -> None:
     find(three)
-    assert three.engine.calls == ["facet", "query", "get", "query"]
+    assert three.engine.calls == ["facet", "query", "scroll", "get", "query"]
     assert three.embedder.texts == ["what about it"]
 
 
 def test_without_hops_there_is_no_query_for_links(three: Canned) -> None:
     assert names(find(three, hops=0)) == ["cache", "lunch", "holiday"]
-    assert three.engine.calls == ["facet", "query", "get"]
+    assert three.engine.calls == ["facet", "query", "scroll", "get"]
 
 
 def test_every_query_is_scoped_to_the_namespace_and_idf_is_taken_over_it(three: Canned) -> None:
@@ -102,7 +102,7 @@ def test_zero_k_asks_nothing(three: Canned) -> None:
 def test_a_million_k_asks_for_no_more_than_there_is(three: Canned) -> None:
     assert len(find(three, k=1_000_000, hops=0)) == 3
     assert {query.limit for query in three.engine.queries} == {3}
-    assert three.engine.calls == ["facet", "count", "query", "get"]
+    assert three.engine.calls == ["facet", "count", "query", "scroll", "get"]
 
 
 def test_a_million_k_in_an_empty_namespace_finds_nothing(canned: Canned) -> None:

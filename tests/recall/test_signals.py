@@ -6,26 +6,20 @@ import pytest
 
 from amem_integrations.note import make_note
 from amem_integrations.recall.days import Days
-from amem_integrations.recall.signals import (
-    Turn,
-    Turns,
-    date,
-    meaning,
-    reply,
-    speaker,
-    told,
-    words,
-)
+from amem_integrations.recall.signals import Turns, date, meaning, reply, told, words
+from amem_integrations.store.schema import micros, place_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def turn(place: int | None, *, by: str | None = "Ann", session: str | None = "s") -> Turn:
-    return Turn(by, session, place, NOW + timedelta(days=place or 0))
+def at(sequence: int, session: str = "s") -> int:
+    place = place_of(session, sequence)
+    assert place is not None
+    return place
 
 
-def in_order(ids: str) -> dict[str, Turn]:
-    return {id: turn(place) for place, id in enumerate(ids)}
+def in_order(ids: str) -> Turns:
+    return Turns({id: at(sequence) for sequence, id in enumerate(ids)})
 
 
 def test_meaning_counts_how_far_a_note_rises_above_the_others() -> None:
@@ -51,32 +45,26 @@ def test_an_only_note_or_an_opposite_one_means_nothing_negative(cosine: float) -
 
 
 def test_words_of_the_turns_around_count_less_than_a_notes_own() -> None:
-    turns = in_order("abcde")
-    found = words({"c": 8.0}, Turns(turns))
+    found = words({"c": 8.0}, in_order("abcde"))
     assert found["c"] == 1.0
     assert [found[id] for id in "dbea"] == pytest.approx([0.7, 0.6, 0.5, 0.4])
 
 
 def test_words_do_not_cross_sessions_or_reach_notes_without_a_place() -> None:
-    turns = {"a": turn(1), "b": turn(2, session="t"), "c": turn(None), "d": turn(2, session=None)}
-    assert words({"a": 8.0}, Turns(turns)) == {"a": 1.0}
+    turns = Turns({"a": at(1), "b": at(2, session="t")})
+    assert words({"a": 8.0, "c": 4.0}, turns) == {"a": 1.0}
+    assert words({"a": 8.0, "c": 4.0}) == {"a": 1.0, "c": 0.5}
+    assert place_of("s", None) is place_of(None, 2) is None
 
 
 def test_a_remark_is_understood_from_its_answer() -> None:
-    turns = in_order("abc")
-    assert reply({"b": 1.5}, Turns(turns)) == {"a": 1.5}
-
-
-def test_the_speaker_asked_about_counts_as_surely_as_it_is_asked() -> None:
-    turns = {"a": turn(1, by="Ann"), "b": turn(2, by="Ben"), "c": turn(3, by=None)}
-    assert speaker({"Ann": 0.4}, turns) == {"a": 0.4}
-    assert speaker({}, turns) == {}
+    assert reply({"b": 1.5}, in_order("abc")) == {"a": 1.5}
 
 
 def test_days_count_where_a_question_names_some() -> None:
-    turns = {"a": turn(0), "b": turn(40)}
-    assert date(None, turns) == {}
-    found = date(Days(2026, 3, 1), turns)
+    moments = {"a": micros(NOW), "b": micros(NOW + timedelta(days=40))}
+    assert date(None, moments) == {}
+    found = date(Days(2026, 3, 1), moments)
     assert found["a"] == 1.0 > found["b"]
 
 
@@ -95,7 +83,7 @@ def test_a_longer_statement_can_say_more_up_to_a_length() -> None:
 
 
 def test_the_places_around_notes_that_nothing_listed_stands_at() -> None:
-    turns = Turns({"a": turn(1), "b": turn(2), "c": turn(None)})
-    assert turns.missing_beside(["a", "c"]) == {"s": {0, 3}}
+    turns = Turns({"a": at(1), "b": at(2)})
+    assert turns.missing_beside(["a", "c"]) == {at(-1), at(0), at(3)}
     assert turns.beside("a", 1) == "b"
     assert turns.beside("c", 1) is None

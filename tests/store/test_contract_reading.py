@@ -193,6 +193,26 @@ async def test_ordering_leaves_out_points_without_the_field(engine: Driven) -> N
     assert [found.id for found in page] == [id_of(1)]
 
 
+@pytest.mark.parametrize("field", ["place", "created_at"])
+async def test_the_number_of_the_order_alone_comes_back_exactly(engine: Driven, field: str) -> None:
+    numbers = {id_of(1): -(2**62), id_of(2): 0, id_of(3): 2**62 + 1, id_of(4): 2**63 - 1}
+    await engine.insert([point(n, **{field: numbers[id_of(n)]}) for n in (3, 1, 4, 2)])
+    await engine.insert([point(5), point(6, **{field: 8})])
+    page = await engine.scroll(
+        HasId((*numbers, id_of(5))), limit=9, order_by=field, fields=(field,)
+    )
+    assert [(found.id, found.payload) for found in page] == [
+        (id, {field: number}) for id, number in numbers.items()
+    ]
+
+
+async def test_points_are_found_at_exactly_the_number_asked_for(engine: Driven) -> None:
+    await engine.insert([point(n, place=2**62 + n) for n in range(1, 6)])
+    near = match("place", 2**62 + 2, 2**62 + 4, 7)
+    page = await engine.scroll(near, limit=9, order_by="place", fields=("place",))
+    assert [found.payload["place"] - 2**62 for found in page] == [2, 4]
+
+
 async def test_ordering_and_faceting_need_an_index(engine: Driven) -> None:
     await engine.insert([point(1, content="text", attempts=1)])
     with pytest.raises(StoreError):

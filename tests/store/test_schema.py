@@ -27,6 +27,7 @@ from amem_integrations.store.schema import (
     moment,
     note_from,
     note_point,
+    place_of,
     revision_from,
     revision_json,
     revision_point,
@@ -171,7 +172,7 @@ def test_the_point_has_the_note_s_id_its_vectors_and_its_terms() -> None:
 
 TEXTS = {"kind", "ns", "key", "content", "context", "metadata", "status", "speaker", "session"}
 TEXTS |= {"value", "last_error", "revision", "source_id"}
-NUMBERS = {"created_at", "updated_at", "attempts", "confidence", "version", "sequence"}
+NUMBERS = {"created_at", "updated_at", "attempts", "confidence", "version", "sequence", "place"}
 NUMBERS |= {"occurred_at", "ttl", "expires_at", "position"}
 LISTS_OF_TEXTS = {"prefixes", "keywords", "tags", "link_ids", "facts", "influences"}
 
@@ -235,7 +236,7 @@ def test_the_deepest_metadata_leaves_a_payload_shallow(depth: int) -> None:
 
 def test_fields_that_are_not_set_are_not_there() -> None:
     absent = {"speaker", "session", "sequence", "occurred_at", "value", "revision", "influences"}
-    absent |= {"source_id", "position"}
+    absent |= {"source_id", "position", "place"}
     assert not absent & payload(a_note()).keys()
 
 
@@ -245,6 +246,19 @@ def test_zero_and_empty_are_not_taken_for_missing() -> None:
     )
     found = payload(note)
     assert (found["sequence"], found["value"], found["occurred_at"]) == (0, "{}", 0)
+
+
+@pytest.mark.parametrize("sequence", [-5, 0, 7, 2**62 - 3])
+def test_the_next_turn_of_a_session_has_the_next_place(sequence: int) -> None:
+    here, there = place_of("s", sequence), place_of("s", sequence + 1)
+    assert here is not None
+    assert there == here + 1 < 2**63
+    assert place_of("t", sequence + 1) != there
+
+
+def test_a_note_without_a_session_or_a_believable_sequence_has_no_place() -> None:
+    assert place_of(None, 1) is place_of("s", None) is place_of("s", 2**62) is None
+    assert place_of("s", -(2**63)) is None
 
 
 def test_every_indexed_field_is_one_that_points_have() -> None:
