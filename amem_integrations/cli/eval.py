@@ -148,7 +148,10 @@ def abstention(
     api_key: ApiKey = None,
     as_json: Json = False,
 ) -> None:
-    """Whether scores tell questions of one conversation from those of another."""
+    """Whether relevance tells questions of one conversation from those of another.
+
+    With --set min_relevance=VALUE there is a line for that value.
+    """
     from amem_integrations.cli import eval_table
     from amem_integrations.evaluation.abstention import answers, as_dict, curve
 
@@ -160,7 +163,9 @@ def abstention(
     ):
         filled = fill(memory, dataset, stage("remembering"))
         found = answers(filled, setup, k=k, progress=stage("asking"))
-        report = as_dict(curve(found), filled, setup, k)
+        chosen = setup.options.min_relevance
+        points = curve(found, at=() if chosen is None else (chosen,))
+        report = as_dict(points, filled, setup, k)
     if as_json:
         typer.echo(json.dumps(report, indent=1))
     else:

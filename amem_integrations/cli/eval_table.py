@@ -29,7 +29,7 @@ def show(console: Console, report: Report) -> None:
 def show_abstention(console: Console, report: Report) -> None:
     """Print the report that `evaluation.abstention.as_dict` makes."""
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("hits from", "empty, other's", "empty, own", "evidence lost"):
+    for name in ("min_relevance", "empty, other's", "empty, own", "evidence lost"):
         table.add_column(name, justify="right", no_wrap=True)
     for point in report["points"]:
         shares = (point[name] for name in ("empty", "empty_own", "lost"))
@@ -39,9 +39,9 @@ def show_abstention(console: Console, report: Report) -> None:
         )
     console.print(table)
     for line in (
-        "Hits below that score are dropped. Empty: questions left without any hit, asked",
-        "of another conversation and of their own. Lost: of those whose evidence had been",
-        "found, the questions that lose all of it.",
+        "Empty: questions whose best hit is less relevant than that, so that nothing is",
+        "found, asked of another conversation and of their own. Lost: those among the own",
+        "ones whose evidence had been found.",
     ):
         console.print(line, style="dim")
     console.print()

@@ -67,7 +67,7 @@ def _like(before: object, name: str, text: str) -> object:
         value: object = json.loads(text)
     except ValueError:
         value = text
-    if isinstance(before, float):
+    if before is None or isinstance(before, float):
         # ".5" and "1" are numbers too, if not JSON's or not floats.
         with contextlib.suppress(ValueError):
             value = float(text)

