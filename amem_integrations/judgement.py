@@ -48,9 +48,16 @@ class Subject:
     background: tuple[Note, ...] = ()
 
 
+KINDS_SEEN = ("shared-words", "near", "sequence")
+"""What connects two notes, where statistics can see it, and so can a search by itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class LinkProposal:
-    """Link the subject to the candidate `to`, and why (paper Ps2)."""
+    """Link the subject to the candidate `to`, and why (paper Ps2).
+
+    kind: what connects them. One of KINDS_SEEN says no more than the texts' words and order do.
+    """
 
     to: str
     reason: str

@@ -20,7 +20,7 @@ from amem_integrations.judgement import (
 )
 from amem_integrations.models import kinds, terms, words
 from amem_integrations.models.legible import legible
-from amem_integrations.models.links_free import SAME_MATTER, SEQUENCE, propose_links, quoted
+from amem_integrations.models.links_free import SEQUENCE, SHARED_WORDS, propose_links, quoted
 from amem_integrations.models.terms import Corpus, Term
 from amem_integrations.note import Note, clean_terms, clean_text
 from amem_integrations.ports import IO
@@ -156,7 +156,7 @@ def _evolution(
     strong = [term for term in found if term.score >= words.TELLING and not term.words[0].number]
     supported = [term for term in strong if text.issuperset(term.keys)]
     fresh = [term for term in supported if not known.issuperset(term.keys)][:1]
-    if link.kind == SAME_MATTER:
+    if link.kind == SHARED_WORDS:
         fresh += [term for term in strong if (text | known).isdisjoint(term.keys)]
     keywords = _merged(neighbour.keywords, [term.text for term in fresh[:2]], MAX_EVOLVED_KEYWORDS)
     tagged = {key for tag in neighbour.tags for key in words.keys(tag)}

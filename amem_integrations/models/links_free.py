@@ -8,14 +8,14 @@ Called by the LLM-free analyst only.
 from collections.abc import Sequence
 from statistics import median
 
-from amem_integrations.judgement import Candidate, LinkProposal, Subject
+from amem_integrations.judgement import KINDS_SEEN, Candidate, LinkProposal, Subject
 from amem_integrations.models import kinds, terms, words
 from amem_integrations.models.terms import Corpus
 from amem_integrations.models.words import NAME, Word
 from amem_integrations.note import Note
 
 MAX_LINKS = 5
-SAME_MATTER, RELATED, SEQUENCE = "same-matter", "related", "sequence"
+SHARED_WORDS, NEAR, SEQUENCE = KINDS_SEEN
 
 # A link needs this much of words and nearness together; nearness alone needs more.
 _THRESHOLD, _ALONE = 0.45, 0.5
@@ -79,7 +79,7 @@ def _matter(
         return None
     if not shared and not words.has_matter(candidate.note.content):
         return None
-    kind = SAME_MATTER if len(shared) > 1 and by_words >= 0.5 else RELATED
+    kind = SHARED_WORDS if len(shared) > 1 and by_words >= 0.5 else NEAR
     reason = _reason(shared, by_meaning > 0, chinese)
     return LinkProposal(candidate.note.id, reason, kind, round(min(weight, _MAX_WEIGHT), 2))
 

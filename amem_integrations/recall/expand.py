@@ -9,6 +9,7 @@ from math import fsum
 
 from amem_integrations.conditions import Any as AnyOf
 from amem_integrations.conditions import Condition, both, ids, match
+from amem_integrations.judgement import KINDS_SEEN
 from amem_integrations.note import Hit, Link, Note
 from amem_integrations.ports import IO, Query, Vector
 from amem_integrations.recall.options import RecallOptions
@@ -33,6 +34,7 @@ async def expand(
     A link closes part of the gap between its two notes: it lifts the weaker one by what it
     lacks × link weight × damping × the confidence of both, so a note that nothing else found
     enters with its source's score × all of these; of several ways to a note the best counts.
+    A link of KINDS_SEEN lifts no note that the signals found: they know what it knows.
     Further hops start from the score that was reached, so every doubt along a path weighs.
     ranked: all that the signals found, since a linked note keeps its own score.
     k: how many places there are to be won.
@@ -67,6 +69,8 @@ async def expand(
         reached: dict[str, float] = {}
         for source, link in _edges(sources, notes):
             target = link.other(source)
+            if target in ranked and link.kind in KINDS_SEEN:
+                continue
             before = own.get(target, 0.0)
             confidence = notes[target].confidence
             lift = (sources[source] - before) * link.weight * options.damping * confidence

@@ -52,7 +52,7 @@ def links(
 def test_two_notes_that_share_rare_words_are_linked_for_that_reason() -> None:
     old = note("The Huaxin cells failed in the cold")
     found = links(note("The Ningyuan cell is taller than the Huaxin one", 1), [(old, 0.0, None)])
-    assert [(link.to, link.kind) for link in found] == [(old.id, "same-matter")]
+    assert [(link.to, link.kind) for link in found] == [(old.id, "shared-words")]
     assert found[0].reason == "shares 'Huaxin' and 'cell'"
 
 
@@ -182,7 +182,7 @@ def test_one_note_gets_one_link_even_if_it_is_near_and_just_before() -> None:
     before = note("The Huaxin cells failed", 1, session="s", sequence=1)
     subject = note("Huaxin sends other cells", 2, session="s", sequence=2)
     [link] = links(subject, [(before, 0.5, 0)], [before])
-    assert link.kind == "same-matter"
+    assert link.kind == "shared-words"
 
 
 def test_names_are_quoted_as_the_language_has_it() -> None:
