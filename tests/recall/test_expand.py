@@ -62,7 +62,7 @@ def test_a_linked_note_that_beats_nothing_is_not_even_read(asked: Canned) -> Non
     asked.answer({"linked": 0.05})
     options = without_text(damping=0.01)
     assert names(find(asked, k=2, options=options)) == ["best", "weak"]
-    assert asked.engine.calls == ["facet", "query", "get", "query"]
+    assert asked.engine.calls == ["facet", "query", "scroll", "get", "query"]
 
 
 def test_links_are_followed_against_their_direction_too(asked: Canned) -> None:
@@ -191,7 +191,7 @@ def test_hops_end_where_links_end(asked: Canned) -> None:
     asked.add("best")
     asked.answer({})
     find(asked, hops=1000)
-    assert asked.engine.calls == ["facet", "query", "get", "query"]
+    assert asked.engine.calls == ["facet", "query", "scroll", "get", "query"]
 
 
 def test_a_link_to_a_note_that_is_gone_leads_nowhere(asked: Canned) -> None:
