@@ -14,8 +14,18 @@ from amem_integrations.conditions import All, Match
 from amem_integrations.errors import StoreMismatchError
 from amem_integrations.formation import outbox
 from amem_integrations.namespace import encode
-from amem_integrations.note import Change, Link, Note, Revision, Status, make_note, note_id
+from amem_integrations.note import (
+    SOURCES,
+    Change,
+    Link,
+    Note,
+    Revision,
+    Status,
+    make_note,
+    note_id,
+)
 from amem_integrations.ports import SparseVector
+from amem_integrations.standing import Life, Tier
 from amem_integrations.store.description import Encoders, check_fits, meta_point
 from amem_integrations.store.schema import (
     INDEXES,
@@ -56,6 +66,22 @@ links = st.builds(
     created_at=times,
     kind=visible,
     weight=st.floats(0, 1, exclude_min=True),
+    used_at=st.none() | times,
+)
+counts = st.integers(0, 2**40)
+recent_times = st.datetimes(datetime(2000, 1, 1), timezones=st.just(UTC))
+lives = st.builds(
+    Life,
+    clean=counts,
+    conflicting=counts,
+    conflicts=st.lists(times, max_size=5).map(tuple),
+    used_at=st.none() | recent_times,
+    occasions=st.lists(visible, max_size=8).map(tuple),
+    confirmations=counts,
+    confirmed_at=st.none() | recent_times,
+    supports=counts,
+    tiered_at=st.none() | recent_times,
+    counted=st.integers(0, 2**60),
 )
 link_lists = st.lists(links.map(link_json), max_size=2)
 changes = st.fixed_dictionaries(
@@ -110,6 +136,13 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "revision": st.none() | revisions,
     "confidence": st.floats(0, 1),
     "version": st.integers(1, 2**60),
+    "source": st.none() | st.sampled_from(SOURCES),
+    "tier": st.sampled_from(Tier),
+    "valid_until": st.none() | times,
+    "contested_by": st.lists(ids, max_size=3).map(tuple),
+    "merged_into": st.none() | ids,
+    "trust": st.floats(0, 1),
+    "life": lives,
 }
 TRIED = {
     field.name: FIELDS[field.name] for field in dataclasses.fields(Note) if field.name in FIELDS
