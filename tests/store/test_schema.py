@@ -204,10 +204,12 @@ def test_the_point_has_the_note_s_id_its_vectors_and_its_terms() -> None:
 # -- what is in a payload --------------------------------------------------------------------
 
 TEXTS = {"kind", "ns", "key", "content", "context", "metadata", "status", "speaker", "session"}
-TEXTS |= {"value", "last_error", "revision", "source_id"}
+TEXTS |= {"value", "last_error", "revision", "source_id", "source", "tier", "merged_into", "life"}
 NUMBERS = {"created_at", "updated_at", "attempts", "confidence", "version", "sequence", "place"}
 NUMBERS |= {"occurred_at", "ttl", "expires_at", "position"}
+NUMBERS |= {"valid_until", "trust", "counted", "used_at"}
 LISTS_OF_TEXTS = {"prefixes", "keywords", "tags", "link_ids", "facts", "influences"}
+LISTS_OF_TEXTS |= {"contested_by"}
 
 
 def is_number(value: object) -> bool:
@@ -228,7 +230,7 @@ def test_a_payload_holds_known_fields_of_known_types_and_nothing_that_a_caller_n
             assert all(isinstance(each, str) for each in value)
         elif name == "links":
             for link in value:
-                assert set(link) == {"to", "reason", "kind", "weight", "created_at"}
+                assert set(link) - {"used_at"} == {"to", "reason", "kind", "weight", "created_at"}
                 assert all(isinstance(part, str) or is_number(part) for part in link.values())
         elif name == "numbers":
             for key, number in value.items():
