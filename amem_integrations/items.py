@@ -16,6 +16,7 @@ from amem_integrations.formation.embedding import (
 )
 from amem_integrations.formation.passages import passages
 from amem_integrations.lifecycle import expire
+from amem_integrations.lifecycle.archive import restore
 from amem_integrations.lifecycle.forget import forget
 from amem_integrations.lifecycle.overwrite import overwrite
 from amem_integrations.namespace import Namespace
@@ -107,6 +108,7 @@ async def write(
                     io, note, held.get(note.id), rooms.analyst_name, known=vectors
                 )
                 unformed.setdefault(note.namespace, []).extend(taken_back.unformed)
+            note = await restore(io, note)
             if note.status is Status.RAW:
                 raw.append(note)
     await _form(rooms, io, raw, unformed, formation)

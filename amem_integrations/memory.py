@@ -2,7 +2,8 @@
 
 Every operation has a sync and an async form of the same name, the latter with an `a` in
 front: those that write stand in `remembering.py`, those that read in `recalling.py`, an
-operator's in `tending.py`. What they work with is put together in `assembly.py`.
+operator's in `tending.py`, those that set aside in `archiving.py`. What they work with is put
+together in `assembly.py`.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from amem_integrations.archiving import Archiving
 from amem_integrations.assembly import Assembly, Options
 from amem_integrations.formation.state import Mode
 from amem_integrations.lifecycle.policy import Policy
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AgenticMemory(Remembering, Recalling, Tending):
+class AgenticMemory(Remembering, Recalling, Tending, Archiving):
     """A memory that takes notes, links them, lets them evolve, and finds them again.
 
     location: a directory (the embedded engine, one process at a time), the URL of a Qdrant

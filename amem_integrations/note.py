@@ -53,7 +53,8 @@ TRANSITIONS: Mapping[Status, frozenset[Status]] = {
     Status.FORMED: frozenset(Status),
     Status.PARKED: frozenset({Status.RAW, Status.PLAIN, Status.QUARANTINED, Status.ARCHIVED}),
     Status.QUARANTINED: frozenset({Status.RAW, Status.FORMED, Status.ARCHIVED}),
-    Status.ARCHIVED: frozenset({Status.RAW, Status.FORMED}),
+    # Brought back, it is what it was before.
+    Status.ARCHIVED: frozenset(Status),
 }
 
 

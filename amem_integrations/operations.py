@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from amem_integrations.conditions import match
+from amem_integrations.conditions import EVERYTHING, Condition, match
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError, StoreError
 from amem_integrations.formation import outbox
 from amem_integrations.formation.accept import accept
@@ -17,6 +17,7 @@ from amem_integrations.formation.state import Outcome, Settings, initial_state, 
 from amem_integrations.formation.worker import Batch
 from amem_integrations.lifecycle import forget as forgetting
 from amem_integrations.lifecycle import revise
+from amem_integrations.lifecycle.archive import restore
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.models.chat_failures import is_interrupt
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace, encode
@@ -25,7 +26,7 @@ from amem_integrations.ports import IO, Runnable
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.recall.rerank import Reranking
 from amem_integrations.recall.search import check_counts
-from amem_integrations.store.reading import load, recent, revisions, with_links
+from amem_integrations.store.reading import load, recent, resolved, revisions, with_links
 from amem_integrations.store.schema import within
 
 T = TypeVar("T")
@@ -185,6 +186,9 @@ def _distinct(io: IO, items: Iterable[str | Mapping[str, Any]], namespace: Names
 async def _reconciled(rooms: Rooms, io: IO, given: Note, held: Note, formation: Formation) -> Note:
     """The stored note, updated if it was stored earlier with something else."""
     metadata = given.metadata_json if given.metadata_json != "{}" else None
+    if held.content == given.content:
+        # To say a thing again is to want it back.
+        held = await restore(io, held)
     if held.content == given.content and metadata in (None, held.metadata_json):
         return held
     updated, taken_back = await revise.update(
@@ -289,8 +293,8 @@ async def retry(rooms: Rooms, io: IO) -> int:
 
 
 async def read(io: IO, note_id: str, namespace: Namespace) -> Note | None:
-    """A note with the links of both directions."""
-    notes = list((await load(io, [note_id], namespace)).values())
+    """A note with the links of both directions; for one that was merged, what it went into."""
+    notes = list((await resolved(io, [note_id], namespace)).values())
     return (await with_links(io, notes))[0] if notes else None
 
 
@@ -355,11 +359,15 @@ async def history(io: IO, note_id: str, namespace: Namespace) -> list[Revision]:
     return await revisions(io, await require(io, note_id, namespace))
 
 
-async def listed(io: IO, namespace: Namespace, limit: int) -> list[Note]:
+async def listed(
+    io: IO, namespace: Namespace, limit: int, where: Condition = EVERYTHING
+) -> list[Note]:
     """The newest notes of a namespace, newest first, with their links."""
     check_counts(limit=limit)
-    limit = min(limit, await io.engine.count(within(namespace)))
-    return await with_links(io, await recent(io, namespace, limit=limit)) if limit else []
+    limit = min(limit, await io.engine.count(within(namespace, where)))
+    if not limit:
+        return []
+    return await with_links(io, await recent(io, namespace, limit=limit, where=where))
 
 
 async def counts(io: IO, namespace: NamespaceLike | None) -> dict[str, int]:

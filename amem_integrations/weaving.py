@@ -15,6 +15,7 @@ from amem_integrations.formation.retract import retract
 from amem_integrations.formation.weave import Strand, pieces, weave, woven_before
 from amem_integrations.judgement import TurnKind
 from amem_integrations.lifecycle import revise
+from amem_integrations.lifecycle.archive import restore
 from amem_integrations.lifecycle.forget import forget
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import CORRECTS, REPEATS, Link, Note, Status, make_note
@@ -141,6 +142,7 @@ def _as_stored(strand: Strand, note: Note) -> Idea:
 
 async def _as_known(rooms: Rooms, io: IO, held: Note, turn: Note) -> Idea:
     """What a note of a turn is that comes again, perhaps with other metadata."""
+    held = await restore(io, held)
     if turn.metadata_json not in ("{}", held.metadata_json):
         held, _ = await revise.update(
             io, held, rooms.analyst_name, content=held.content, metadata_json=turn.metadata_json

@@ -8,19 +8,19 @@ from dataclasses import replace
 from typing import Any
 
 from amem_integrations.errors import InvalidInputError, StoreError
-from amem_integrations.formation.embedding import embedded_points, vectors_by_text
-from amem_integrations.formation.passages import FIRST_PASSAGES
 from amem_integrations.formation.retract import Retraction, retract, retract_late
-from amem_integrations.formation.revise import archived, revised
+from amem_integrations.formation.revise import revised
+from amem_integrations.lifecycle.change import change
 from amem_integrations.lifecycle.overwrite import overwrite
 from amem_integrations.note import Note, Revision, Status, check_content
 from amem_integrations.ports import IO
 from amem_integrations.standing import FIELDS, standing_from
 from amem_integrations.store.reading import load, revisions
-from amem_integrations.store.schema import as_read, link_from
+from amem_integrations.store.schema import link_from
 
 _ROUNDS = 8
 _REVERTED = ("content", "keywords", "tags", "context", "links", "status", *FIELDS)
+_SET_ASIDE = {str(Status.ARCHIVED), str(Status.QUARANTINED)}
 
 
 async def update(
@@ -58,13 +58,14 @@ async def update(
                 # Others had their say about the text that was.
                 valid_until=None,
                 contested_by=(),
+                merged_into=None,
                 trust=1.0,
             )
             if note.value_json is not None:
                 return await overwrite(io, replace(raw, revision=None), note, analyst)
             taken_back += await retract(io, note.id, note.namespace, analyst)
             after = revised(note, raw, "updated", note.id, now, "caller")
-        if await _replace(io, note, after):
+        if await change(io, [(note, after)]):
             if content != note.content:
                 taken_back += await retract_late(io, after, analyst)
             return after, taken_back
@@ -88,7 +89,7 @@ async def revert(
             wanted = "its first version" if to_version is None else f"version {to_version}"
             raise InvalidInputError(f"Note {note.id} has no revision after {wanted} to undo.")
         fields = _fields_before(note, undone)
-        if {"content", "status"} & fields.keys():
+        if any(map(_changed_meaning, undone)):
             taken_back += await retract(io, note.id, note.namespace, analyst)
         await _only_present(io, note, fields)
         versions = (
@@ -106,7 +107,7 @@ async def revert(
             "caller",
             reason=f"undoes version {versions}",
         )
-        if await _replace(io, note, after):
+        if await change(io, [(note, after)]):
             return after, taken_back
         note = await _again(io, note)
     raise StoreError(f"Note {note.id} kept changing while it was being reverted.")
@@ -134,12 +135,22 @@ def _to_undo(chain: Sequence[Revision], to_version: int | None) -> list[Revision
     return [revision for revision in newest_first if revision.version > to_version]
 
 
+def _changed_meaning(revision: Revision) -> bool:
+    """Whether what the note had caused rests on it: its text, or its having been formed.
+
+    To be set aside, or to be back, is neither.
+    """
+    status = revision.changes.get("status")
+    formed = status is not None and not _SET_ASIDE & {status.before, status.after}
+    return formed or "content" in revision.changes
+
+
 def _fields_before(note: Note, undone: Sequence[Revision]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for revision in undone:
-        for name, change in revision.changes.items():
+        for name, changed in revision.changes.items():
             if name in _REVERTED:
-                fields[name] = change.before
+                fields[name] = changed.before
     fields |= standing_from(fields)
     if "links" in fields:
         fields["links"] = tuple(link_from(note.id, link) for link in fields["links"])
@@ -151,16 +162,6 @@ def _fields_before(note: Note, undone: Sequence[Revision]) -> dict[str, Any]:
         # Raw would be formed again at once, which is not what undoing it meant.
         fields["status"] = Status.PARKED if before is Status.RAW else before
     return fields
-
-
-async def _replace(io: IO, before: Note, after: Note) -> bool:
-    first = FIRST_PASSAGES if after.status is Status.RAW else None
-    known = vectors_by_text(await io.engine.get([before.id], vectors=True))
-    points = await embedded_points(io, [after], first=first, known=known)
-    present = [link.to for link in after.outgoing]
-    return not await io.engine.commit(
-        points, expect={before.id: as_read(before)}, present=present, new=archived([before])
-    )
 
 
 async def _again(io: IO, note: Note) -> Note:

@@ -15,6 +15,7 @@ from amem_integrations.ports import IO, Point
 from amem_integrations.store.schema import link_from, note_from, revision_from, within
 
 _PAGE = 256
+_MERGES = 16
 
 
 async def load(io: IO, note_ids: Iterable[str], namespace: Namespace) -> dict[str, Note]:
@@ -28,6 +29,19 @@ async def load(io: IO, note_ids: Iterable[str], namespace: Namespace) -> dict[st
         return {}
     notes = (note_from(point) for point in await io.engine.get(wanted) if "ns" in point.payload)
     return {note.id: note for note in notes if note.namespace == namespace}
+
+
+async def resolved(io: IO, note_ids: Iterable[str], namespace: Namespace) -> dict[str, Note]:
+    """`load`, with what a note was merged into in its place: by the ids that were asked for."""
+    found = await load(io, note_ids, namespace)
+    known = dict(found)
+    for _ in range(_MERGES):
+        targets = {id: note.merged_into for id, note in found.items() if note.merged_into}
+        if not targets:
+            break
+        known |= await load(io, set(targets.values()) - known.keys(), namespace)
+        found |= {id: known[target] for id, target in targets.items() if target in known}
+    return found
 
 
 async def notes_by_id(io: IO, note_ids: Iterable[str]) -> dict[str, Note]:

@@ -1,0 +1,35 @@
+"""Writing the next versions of notes: all of them in one operation, or none.
+
+What a note was stands in its revision, which is kept as a record of its own beside the newest.
+Every change that the lifecycle makes, and a caller's own, goes through here.
+"""
+
+from collections.abc import Sequence
+
+from amem_integrations.formation.embedding import embedded_points, vectors_by_text
+from amem_integrations.formation.passages import FIRST_PASSAGES
+from amem_integrations.formation.revise import archived
+from amem_integrations.note import Note, Status
+from amem_integrations.ports import IO
+from amem_integrations.store.schema import as_read
+
+
+async def change(io: IO, pairs: Sequence[tuple[Note, Note]]) -> bool:
+    """Put the second note of each pair in the place of the first; False if one was changed.
+
+    Vectors of texts that stay are kept, so nothing is embedded where only a standing changes.
+    Also False if a note is gone to which one of the new versions links.
+    """
+    before = [old for old, _ in pairs]
+    known = vectors_by_text(await io.engine.get([note.id for note in before], vectors=True))
+    raw = [new for _, new in pairs if new.status is Status.RAW]
+    rest = [new for _, new in pairs if new.status is not Status.RAW]
+    points = await embedded_points(io, raw, first=FIRST_PASSAGES, known=known)
+    points += await embedded_points(io, rest, known=known)
+    left_out = await io.engine.commit(
+        points,
+        expect={note.id: as_read(note) for note in before},
+        present={link.to for _, new in pairs for link in new.outgoing} - {n.id for n in before},
+        new=archived(before),
+    )
+    return not left_out
