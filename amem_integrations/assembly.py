@@ -16,6 +16,7 @@ from amem_integrations.errors import InvalidInputError, StoreError
 from amem_integrations.formation.outbox import leave
 from amem_integrations.formation.state import Mode, Settings
 from amem_integrations.formation.worker import Batch, Worker
+from amem_integrations.forming import FORMATIONS, Formation, Rooms, form_taken, take
 from amem_integrations.ledger import Ledger
 from amem_integrations.lifecycle.policy import Policy, policy_of
 from amem_integrations.models.analyst_chat import ChatAnalyst
@@ -25,14 +26,7 @@ from amem_integrations.models.deadline import Deadline
 from amem_integrations.models.embedding import resolve_embedder
 from amem_integrations.models.sparse import resolve_sparse
 from amem_integrations.note import Note
-from amem_integrations.operations import (
-    FORMATIONS,
-    Formation,
-    Rooms,
-    check_choice,
-    form_taken,
-    take,
-)
+from amem_integrations.operations import check_choice
 from amem_integrations.ports import IO, AsyncIO, Clock, Runnable, SyncIO, run
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.rerank import reranking_by

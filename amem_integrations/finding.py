@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Required, TypedDict, Unpack
 
+from amem_integrations.forming import Rooms
 from amem_integrations.models.reranking import RerankerSpec
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Hit
-from amem_integrations.operations import Rooms
 from amem_integrations.ports import IO
 from amem_integrations.recall.rerank import reranking_by
 from amem_integrations.recall.search import search

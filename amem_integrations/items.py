@@ -15,13 +15,13 @@ from amem_integrations.formation.embedding import (
     vectors_of,
 )
 from amem_integrations.formation.passages import passages
+from amem_integrations.forming import Formation, Rooms, have_formed
 from amem_integrations.lifecycle import expire
 from amem_integrations.lifecycle.archive import restore
 from amem_integrations.lifecycle.forget import forget
 from amem_integrations.lifecycle.overwrite import overwrite
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Note, Status, note_id
-from amem_integrations.operations import Formation, Rooms, form, form_again
 from amem_integrations.ports import IO, Vector
 from amem_integrations.store.reading import notes_by_id
 
@@ -111,13 +111,13 @@ async def write(
             note = await restore(io, note)
             if note.status is Status.RAW:
                 raw.append(note)
-    await _form(rooms, io, raw, unformed, formation)
+    await have_formed(rooms, io, formation, raw, unformed=unformed)
 
 
 async def sweep(rooms: Rooms, io: IO, formation: Formation) -> int:
     """Forget whatever is past its time; returns how many that were."""
     swept = await expire.sweep(io, rooms.analyst_name)
-    await _form(rooms, io, [], swept.unformed, formation)
+    await have_formed(rooms, io, formation, unformed=swept.unformed)
     return swept.notes
 
 
@@ -129,22 +129,3 @@ async def _vectors(io: IO, notes: Sequence[Note]) -> Mapping[str, Vector]:
         points = await io.engine.get(ids[start : start + _CHUNK], vectors=True)
         stored.update(vectors_by_text(points))
     return await vectors_of(io, (text for note in notes for text in passages(note)), stored)
-
-
-async def _form(
-    rooms: Rooms,
-    io: IO,
-    raw: Sequence[Note],
-    unformed: Mapping[Namespace, Sequence[str]],
-    formation: Formation,
-) -> None:
-    if formation == "inline":
-        by_home: dict[Namespace, list[Note]] = {}
-        for note in raw:
-            by_home.setdefault(note.namespace, []).append(note)
-        for notes in by_home.values():
-            await form(rooms, io, notes)
-    elif formation == "background" and raw:
-        rooms.wake()
-    for namespace, ids in unformed.items():
-        await form_again(rooms, io, ids, namespace, formation)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from amem_integrations.archiving import Archiving
 from amem_integrations.assembly import Assembly, Options
 from amem_integrations.formation.state import Mode
+from amem_integrations.forming import Formation, Rooms
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.operations import Formation, Rooms
 from amem_integrations.ports import IO, run
 from amem_integrations.recalling import Recalling
 from amem_integrations.remembering import Remembering

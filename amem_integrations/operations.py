@@ -1,41 +1,33 @@
 """What a memory does, each as one operation over io; `memory.py` gives them their two forms."""
 
-import contextlib
 import inspect
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from amem_integrations.conditions import EVERYTHING, Condition, match
-from amem_integrations.errors import InvalidInputError, NoteNotFoundError, StoreError
+from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.formation import outbox
 from amem_integrations.formation.accept import accept
-from amem_integrations.formation.commit import note_failure
-from amem_integrations.formation.judging import failure
-from amem_integrations.formation.state import Outcome, Settings, initial_state, outcome
-from amem_integrations.formation.worker import Batch
+from amem_integrations.forming import FORMATIONS, Formation, Rooms, form, have_formed, release
 from amem_integrations.lifecycle import forget as forgetting
 from amem_integrations.lifecycle import revise
 from amem_integrations.lifecycle.archive import restore
-from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.models.chat_failures import is_interrupt
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace, encode
 from amem_integrations.note import Note, Revision, Status, make_note, metadata_text
-from amem_integrations.ports import IO, Runnable
-from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
-from amem_integrations.recall.rerank import Reranking
+from amem_integrations.ports import IO
 from amem_integrations.recall.search import check_counts
-from amem_integrations.store.reading import load, recent, resolved, revisions, with_links
+from amem_integrations.store.reading import (
+    as_they_are,
+    load,
+    recent,
+    resolved,
+    revisions,
+    with_links,
+)
 from amem_integrations.store.schema import within
 
 T = TypeVar("T")
-_LOG = logging.getLogger(__name__)
 _CHUNK = 32
-_JUDGED_AGAIN = 3
-_OPEN = outcome("open")
-_RELEASED = ("open", "stale")
-_READ = 256
 _GIVEN = frozenset(inspect.signature(make_note).parameters) - {
     "namespace",
     "now",
@@ -43,34 +35,9 @@ _GIVEN = frozenset(inspect.signature(make_note).parameters) - {
     "value",
 }
 
-FORMATIONS = ("inline", "background", "off")
-Formation: TypeAlias = Literal["inline", "background", "off"]
 Progress: TypeAlias = Callable[[int, int], None]
 NamespaceLike: TypeAlias = str | Sequence[str]
 NoteLike: TypeAlias = Note | str
-
-
-@dataclass(frozen=True)
-class Rooms:
-    """What the operations work with.
-
-    formation: when notes are formed, unless a call says otherwise. recall, reranking: how they
-    are found, likewise. policy: how they are believed and kept; None leaves them as they are.
-    graph: builds the formation graph on first use, because that imports LangGraph.
-    wake: tells the background worker that there is something to form.
-    """
-
-    settings: Settings
-    formation: Formation
-    graph: Callable[[], Runnable]
-    wake: Callable[[], None]
-    recall: RecallOptions = DEFAULT_OPTIONS
-    reranking: Reranking | None = None
-    policy: Policy | None = None
-
-    @property
-    def analyst_name(self) -> str:
-        return self.settings.analyst_name
 
 
 class Forms:
@@ -119,7 +86,7 @@ async def add(
             chunk = notes[start : start + _CHUNK]
             inline = formation == "inline"
             stored = await accept(io, chunk, leased=outbox.lease(io) if inline else None)
-            for group in _groups(list(zip(chunk, stored, strict=True)), _at_once(rooms)):
+            for group in _groups(list(zip(chunk, stored, strict=True)), rooms.at_once):
                 held = [await _reconciled(rooms, io, *pair, formation) for pair in group]
                 if inline:
                     raw = [note for note in held if note.status is Status.RAW]
@@ -129,28 +96,17 @@ async def add(
                     if progress is not None:
                         progress(len(done), len(notes))
         # Before the worker begins: the answer does not wait for what it is about to do.
-        return await _as_they_are(io, done)
+        return await as_they_are(io, done)
     finally:
         # Also for what was stored before `progress` failed or the call was cancelled.
         if formation == "background":
             rooms.wake()
         elif len(done) < len(notes):
-            await _release(io, stored)
+            await release(io, stored)
 
 
 def _groups(items: Sequence[T], size: int) -> list[Sequence[T]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
-
-
-async def _as_they_are(io: IO, notes: Sequence[Note]) -> list[Note]:
-    """The notes read again, links of both directions included."""
-    fresh: dict[str, Note] = {}
-    for start in range(0, len(notes), _READ):
-        page = await load(
-            io, (note.id for note in notes[start : start + _READ]), notes[0].namespace
-        )
-        fresh |= {note.id: note for note in await with_links(io, list(page.values()))}
-    return [fresh.get(note.id, note) for note in notes]
 
 
 def _distinct(io: IO, items: Iterable[str | Mapping[str, Any]], namespace: Namespace) -> list[Note]:
@@ -194,102 +150,8 @@ async def _reconciled(rooms: Rooms, io: IO, given: Note, held: Note, formation: 
     updated, taken_back = await revise.update(
         io, held, rooms.analyst_name, content=given.content, metadata_json=metadata
     )
-    await form_again(rooms, io, taken_back.unformed, given.namespace, formation)
+    await have_formed(rooms, io, formation, unformed={given.namespace: taken_back.unformed})
     return updated
-
-
-async def form(rooms: Rooms, io: IO, notes: Sequence[Note]) -> list[Note]:
-    """Take raw notes of one namespace through the formation graph, and read them again.
-
-    Whatever fails, they stay stored.
-    """
-    try:
-        for start in range(0, len(notes), _at_once(rooms)):
-            await _run_graph(rooms, io, notes[start : start + _at_once(rooms)])
-    except StoreError as error:
-        rooms.settings.ledger.count("formation.error")
-        _LOG.warning("Formation failed (%s); the note stays raw.", type(error).__name__)
-    fresh = await load(io, (note.id for note in notes), notes[0].namespace) if notes else {}
-    return [fresh.get(note.id, note) for note in notes]
-
-
-def _at_once(rooms: Rooms) -> int:
-    """How many notes go through the graph together: one after another they see each other."""
-    return rooms.settings.batch if rooms.settings.mode == "batched" else 1
-
-
-async def _run_graph(rooms: Rooms, io: IO, notes: Sequence[Note]) -> dict[str, Outcome]:
-    """How it ended for each note. Failures are kept on the notes, unless it is the store's."""
-    graph, ended = rooms.graph(), dict[str, Outcome]()
-    left = notes
-    try:
-        for _ in range(_JUDGED_AGAIN):
-            state = initial_state(left)
-            try:
-                ended |= (await io.invoke(graph, state))["outcomes"]
-            except StoreError:
-                raise
-            except Exception as error:
-                if is_interrupt(error):
-                    raise
-                result = failure(error)
-                for note in left:
-                    rooms.settings.ledger.count("formation.failed")
-                    await note_failure(io, rooms.settings, state, note.id, result)
-                    ended[note.id] = result
-            left = [note for note in left if ended[note.id]["status"] == "stale"]
-            if not left:
-                break
-    finally:
-        await _release(io, [n for n in notes if ended.get(n.id, _OPEN)["status"] in _RELEASED])
-    return ended
-
-
-async def _release(io: IO, notes: Sequence[Note]) -> None:
-    # Where the store is out of reach the leases run out by themselves.
-    with contextlib.suppress(StoreError):
-        await outbox.release(io, notes)
-
-
-async def form_again(
-    rooms: Rooms, io: IO, note_ids: Sequence[str], namespace: Namespace, formation: Formation
-) -> None:
-    """Notes that became raw because something they drew on was taken back."""
-    if formation == "inline":
-        await form(rooms, io, list((await load(io, note_ids, namespace)).values()))
-    elif formation == "background" and note_ids:
-        rooms.wake()
-
-
-async def take(rooms: Rooms, io: IO) -> Batch:
-    """The oldest waiting notes of a namespace, leased; or seconds until there are some."""
-    if notes := await outbox.claim(io, most=_at_once(rooms)):
-        return Batch(notes)
-    due = await outbox.next_due(io)
-    return Batch([], None if due is None else (due - io.now()).total_seconds())
-
-
-async def form_taken(rooms: Rooms, io: IO, notes: Sequence[Note]) -> bool:
-    """Form notes that were taken; True when others would fail as well."""
-    ended = await _run_graph(rooms, io, notes)
-    return any(result["outage"] for result in ended.values())
-
-
-async def resume(rooms: Rooms, io: IO) -> int:
-    """Form every raw note that nobody else is at, each tried once; returns how many were."""
-    formed, tried = 0, set[str]()
-    while notes := await outbox.claim(io, most=_at_once(rooms), without=tried, early=True):
-        ended = await _run_graph(rooms, io, notes)
-        formed += sum(result["status"] == "formed" for result in ended.values())
-        # One that was given other text meanwhile is another note.
-        tried.update(id for id, result in ended.items() if result["status"] != "superseded")
-    return formed
-
-
-async def retry(rooms: Rooms, io: IO) -> int:
-    """Take up what was parked, and whatever else waits."""
-    await outbox.unpark(io)
-    return await resume(rooms, io)
 
 
 async def read(io: IO, note_id: str, namespace: Namespace) -> Note | None:
@@ -325,11 +187,8 @@ async def update(
         content=held.content if content is None else content,
         metadata_json=None if metadata is None else metadata_text(metadata),
     )
-    if updated.status is Status.RAW and rooms.formation == "inline":
-        (updated,) = await form(rooms, io, [updated])
-    elif rooms.formation == "background":
-        rooms.wake()
-    await form_again(rooms, io, taken_back.unformed, updated.namespace, rooms.formation)
+    unformed = {updated.namespace: taken_back.unformed}
+    await have_formed(rooms, io, rooms.formation, [updated], unformed=unformed)
     return await read(io, updated.id, updated.namespace) or updated
 
 
@@ -342,7 +201,7 @@ async def revert(
 ) -> Note:
     held = await require(io, *address(note, namespace))
     reverted, taken_back = await revise.revert(io, held, rooms.analyst_name, to_version=to_version)
-    await form_again(rooms, io, taken_back.unformed, held.namespace, rooms.formation)
+    await have_formed(rooms, io, rooms.formation, unformed={held.namespace: taken_back.unformed})
     return await read(io, reverted.id, reverted.namespace) or reverted
 
 
@@ -351,7 +210,7 @@ async def forget(
 ) -> forgetting.Forgotten:
     note_id, home = address(note, namespace)
     forgotten = await forgetting.forget(io, note_id, home, rooms.analyst_name)
-    await form_again(rooms, io, forgotten.unformed, home, rooms.formation)
+    await have_formed(rooms, io, rooms.formation, unformed={home: forgotten.unformed})
     return forgotten
 
 

@@ -5,10 +5,11 @@ from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
 from amem_integrations import operations
+from amem_integrations.forming import Formation
 from amem_integrations.lifecycle.forget import Forgotten
 from amem_integrations.namespace import DEFAULT
 from amem_integrations.note import Note
-from amem_integrations.operations import Formation, Forms, NamespaceLike, NoteLike, Progress
+from amem_integrations.operations import Forms, NamespaceLike, NoteLike, Progress
 from amem_integrations.ports import run
 from amem_integrations.weaving import Woven, weave_turn
 

@@ -7,7 +7,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, M
 from datetime import datetime
 from typing import Any
 
-from amem_integrations import __version__, operations
+from amem_integrations import __version__, forming, operations
+from amem_integrations.forming import Rooms
 from amem_integrations.ledger import UsageReport
 from amem_integrations.lifecycle import forget as forgetting
 from amem_integrations.lifecycle import import_ as importing
@@ -18,7 +19,7 @@ from amem_integrations.lifecycle.forget import Forgotten, forget_namespace
 from amem_integrations.lifecycle.import_ import Imported, Line, Lines
 from amem_integrations.namespace import Namespace, as_namespace
 from amem_integrations.note import Note, as_utc
-from amem_integrations.operations import Forms, NamespaceLike, NoteLike, Rooms
+from amem_integrations.operations import Forms, NamespaceLike, NoteLike
 from amem_integrations.ports import IO, run
 from amem_integrations.store.usage import read_usage
 from amem_integrations.weaving import form_note
@@ -33,19 +34,19 @@ class Tending(Forms):
         Each is tried once, also those that failed and would wait; those that another worker
         is at are left to it.
         """
-        return run(operations.resume(self._rooms, self._sync))
+        return run(forming.resume(self._rooms, self._sync))
 
     async def aresume(self) -> int:
         """`resume`, awaited."""
-        return await operations.resume(self._rooms, self._async)
+        return await forming.resume(self._rooms, self._async)
 
     def retry(self) -> int:
         """`resume`, parked notes included: those that were given up after repeated failures."""
-        return run(operations.retry(self._rooms, self._sync))
+        return run(forming.retry(self._rooms, self._sync))
 
     async def aretry(self) -> int:
         """`retry`, awaited."""
-        return await operations.retry(self._rooms, self._async)
+        return await forming.retry(self._rooms, self._async)
 
     def form(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Note:
         """Form one note now, though it was kept plain by `weave`, or given up.
@@ -201,7 +202,7 @@ async def _forget_where(
     rooms: Rooms, io: IO, filter: Mapping[str, Any], namespace: Namespace
 ) -> Forgotten:
     forgotten = await forgetting.forget_where(io, filter, namespace, rooms.analyst_name)
-    await operations.form_again(rooms, io, forgotten.unformed, namespace, rooms.formation)
+    await forming.have_formed(rooms, io, rooms.formation, unformed={namespace: forgotten.unformed})
     return forgotten
 
 
@@ -216,8 +217,8 @@ async def _import(
         # Also for what was imported before a line was found broken.
         if rooms.formation == "background":
             rooms.wake()
-    home, unformed = imported.namespace, imported.unformed
-    await operations.form_again(rooms, io, unformed, home, rooms.formation)
+    unformed = {imported.namespace: imported.unformed}
+    await forming.have_formed(rooms, io, rooms.formation, unformed=unformed)
     return imported
 
 
@@ -225,6 +226,5 @@ async def _repair(rooms: Rooms, io: IO) -> list[Finding]:
     repaired = await repairing.repair(io, rooms.analyst_name)
     for finding in repaired.findings:
         rooms.settings.ledger.count(f"{'repaired' if finding.mended else 'found'}.{finding.what}")
-    for namespace, unformed in repaired.unformed.items():
-        await operations.form_again(rooms, io, unformed, namespace, rooms.formation)
+    await forming.have_formed(rooms, io, rooms.formation, unformed=repaired.unformed)
     return repaired.findings

@@ -13,26 +13,15 @@ from amem_integrations.formation.embedding import embedded_points
 from amem_integrations.formation.passages import FIRST_PASSAGES
 from amem_integrations.formation.retract import retract
 from amem_integrations.formation.weave import Strand, pieces, weave, woven_before
+from amem_integrations.forming import FORMATIONS, Formation, Rooms, form, have_formed
 from amem_integrations.judgement import TurnKind
 from amem_integrations.lifecycle import revise
 from amem_integrations.lifecycle.archive import restore
 from amem_integrations.lifecycle.forget import forget
-from amem_integrations.namespace import Namespace
 from amem_integrations.note import CORRECTS, REPEATS, Link, Note, Status, make_note
-from amem_integrations.operations import (
-    FORMATIONS,
-    Formation,
-    NamespaceLike,
-    NoteLike,
-    Rooms,
-    address,
-    check_choice,
-    form,
-    form_again,
-    require,
-)
+from amem_integrations.operations import NamespaceLike, NoteLike, address, check_choice, require
 from amem_integrations.ports import IO
-from amem_integrations.store.reading import existing, load, with_links
+from amem_integrations.store.reading import as_they_are, existing, load, with_links
 
 _BY_LINK: Mapping[str, TurnKind] = {REPEATS: "repetition", CORRECTS: "correction"}
 
@@ -82,10 +71,11 @@ async def weave_turn(
     else:
         for note in held:
             forgotten = await forget(io, note.id, note.namespace, rooms.analyst_name)
-            await form_again(rooms, io, forgotten.unformed, note.namespace, formation)
+            await have_formed(rooms, io, formation, unformed={note.namespace: forgotten.unformed})
         ideas = await _stored(rooms, io, turn, formation)
-        await _formed(rooms, io, ideas, formation)
-    return Woven(await _as_they_are(io, ideas, turn.namespace))
+        await have_formed(rooms, io, formation, (idea.note for idea in ideas))
+    fresh = await as_they_are(io, [idea.note for idea in ideas])
+    return Woven(tuple(replace(idea, note=note) for idea, note in zip(ideas, fresh, strict=True)))
 
 
 async def form_note(rooms: Rooms, io: IO, note: NoteLike, namespace: NamespaceLike | None) -> Note:
@@ -175,18 +165,3 @@ def _is_all_of(held: Sequence[Note], turn: Note) -> bool:
             return False
         end = start + len(note.content)
     return not turn.content[end:].strip()
-
-
-async def _formed(rooms: Rooms, io: IO, ideas: Sequence[Idea], formation: Formation) -> None:
-    raw = [idea.note for idea in ideas if idea.note.status is Status.RAW]
-    if formation == "inline":
-        await form(rooms, io, raw)
-    elif formation == "background" and raw:
-        rooms.wake()
-
-
-async def _as_they_are(io: IO, ideas: Sequence[Idea], namespace: Namespace) -> tuple[Idea, ...]:
-    """The ideas with their notes read again, links of both directions included."""
-    held = await load(io, (idea.note.id for idea in ideas), namespace)
-    fresh = {note.id: note for note in await with_links(io, list(held.values()))}
-    return tuple(replace(idea, note=fresh.get(idea.note.id, idea.note)) for idea in ideas)

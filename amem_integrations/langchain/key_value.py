@@ -12,11 +12,12 @@ from langchain_core.stores import BaseStore
 
 from amem_integrations import jsonvalue
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.forming import Rooms
 from amem_integrations.items import address_id, item_note, value_of, write
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import Namespace, as_namespace
 from amem_integrations.note import Note
-from amem_integrations.operations import NamespaceLike, Rooms
+from amem_integrations.operations import NamespaceLike
 from amem_integrations.ports import IO
 from amem_integrations.store.reading import every_point, notes_by_id
 from amem_integrations.store.schema import within

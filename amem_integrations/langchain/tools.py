@@ -15,11 +15,12 @@ from pydantic import BaseModel, Field
 
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.finding import find
+from amem_integrations.forming import Formation, Rooms, have_formed
 from amem_integrations.langchain.identity import Identity, namespace_resolver
 from amem_integrations.lifecycle.forget import forget
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import Namespace
-from amem_integrations.operations import Formation, Rooms, add, form_again, require
+from amem_integrations.operations import add, require
 from amem_integrations.ports import IO
 from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.pack import pack
@@ -123,7 +124,7 @@ def create_memory_tools(
                 await add(rooms, io, [{**_item(content), "key": held.key}], labels, formation)
                 return f"Updated memory {id}"
             forgotten = await forget(io, id, labels, rooms.analyst_name)
-            await form_again(rooms, io, forgotten.unformed, labels, formation)
+            await have_formed(rooms, io, formation, unformed={labels: forgotten.unformed})
             return f"Deleted memory {id}"
 
         return _guarded("manage_memory", resolve(), managed)

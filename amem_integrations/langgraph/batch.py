@@ -21,6 +21,7 @@ from langgraph.store.base import (
 
 from amem_integrations.conditions import Condition, both
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.forming import Formation, Rooms
 from amem_integrations.items import value_of, write
 from amem_integrations.langgraph.filters import to_note_filter
 from amem_integrations.langgraph.requests import (
@@ -36,7 +37,6 @@ from amem_integrations.langgraph.requests import (
 from amem_integrations.lifecycle.expire import alive, is_alive, prolong
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Note
-from amem_integrations.operations import Formation, Rooms
 from amem_integrations.ports import IO
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.paging import nearest, newest

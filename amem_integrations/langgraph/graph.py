@@ -19,12 +19,13 @@ from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 
 from amem_integrations.formation.state import FormationState, initial_state
+from amem_integrations.forming import Rooms
 from amem_integrations.langchain.identity import Identity, namespace_resolver, thread_id
 from amem_integrations.langgraph.turns import items, last_turn
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Status
-from amem_integrations.operations import Rooms, add
+from amem_integrations.operations import add
 from amem_integrations.ports import IO
 
 _LOG = logging.getLogger(__name__)

@@ -16,13 +16,14 @@ from langgraph.runtime import Runtime
 
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.finding import find
+from amem_integrations.forming import Formation, Rooms
 from amem_integrations.langchain.identity import Identity, namespace_resolver, thread_id
 from amem_integrations.langchain.tools import create_memory_tools
 from amem_integrations.langgraph.graph import create_memory_graph
 from amem_integrations.langgraph.turns import items, keys, last_turn, question
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import Namespace
-from amem_integrations.operations import Formation, Rooms, add, check_choice
+from amem_integrations.operations import add, check_choice
 from amem_integrations.ports import IO
 from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.pack import pack

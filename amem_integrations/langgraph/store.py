@@ -25,6 +25,7 @@ from langgraph.store.base import (
 )
 
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.forming import FORMATIONS, Formation, Rooms
 from amem_integrations.items import address_id, sweep
 from amem_integrations.langgraph.batch import Settings, carry_out, search_links
 from amem_integrations.langgraph.requests import Fields, namespace_of
@@ -33,7 +34,7 @@ from amem_integrations.memory import AgenticMemory
 from amem_integrations.models.embedding import resolve_embedder
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Note
-from amem_integrations.operations import FORMATIONS, Formation, Rooms, check_choice
+from amem_integrations.operations import check_choice
 from amem_integrations.ports import IO
 
 _WHOLE = ("$",)

@@ -14,12 +14,12 @@ from typing import Any, Literal, TypeAlias
 from llama_index_instrumentation import get_dispatcher
 
 from amem_integrations.errors import InvalidInputError, StoreError
+from amem_integrations.forming import Formation
 from amem_integrations.llama_index.forms import Form
 from amem_integrations.llama_index.source import Source
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Hit, check_content
-from amem_integrations.operations import Formation
 
 _LOG = logging.getLogger(__name__)
 _dispatcher = get_dispatcher(__name__)

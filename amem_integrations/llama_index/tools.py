@@ -7,11 +7,12 @@ from typing import Any
 from llama_index.core.tools import FunctionTool
 
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.forming import FORMATIONS, Formation
 from amem_integrations.llama_index.forms import AWAITED, NOW, Form
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import as_namespace
 from amem_integrations.note import Hit
-from amem_integrations.operations import FORMATIONS, Formation, NamespaceLike, check_choice
+from amem_integrations.operations import NamespaceLike, check_choice
 from amem_integrations.ports import run
 from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.search import check_counts

@@ -88,6 +88,20 @@ async def with_links(io: IO, notes: Sequence[Note]) -> list[Note]:
     ]
 
 
+async def as_they_are(io: IO, notes: Sequence[Note]) -> list[Note]:
+    """The notes read again, with the links of both directions; one that is gone, as given.
+
+    All notes must be of one namespace.
+    """
+    fresh: dict[str, Note] = {}
+    for start in range(0, len(notes), _PAGE):
+        page = await load(
+            io, (note.id for note in notes[start : start + _PAGE]), notes[0].namespace
+        )
+        fresh |= {note.id: note for note in await with_links(io, list(page.values()))}
+    return [fresh.get(note.id, note) for note in notes]
+
+
 async def backlinks(
     io: IO, namespace: Namespace, note_ids: Sequence[str]
 ) -> Mapping[str, list[Link]]:

@@ -13,8 +13,8 @@ from langgraph.store.base import BaseStore, IndexConfig, TTLConfig
 
 from amem_integrations import AgenticMemory
 from amem_integrations.conditions import match
+from amem_integrations.forming import Formation
 from amem_integrations.langgraph import AMemStore
-from amem_integrations.operations import Formation
 from amem_integrations.ports import run
 from amem_integrations.testing.store_contract import StoreContract
 from amem_integrations.testing.store_contract.base import ContractBase
