@@ -11,7 +11,7 @@ from amem_integrations.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.note import Hit, Link, Note, Revision
 from amem_integrations.operations import Forms, NamespaceLike, NoteLike, address
 from amem_integrations.ports import run
-from amem_integrations.recall.pack import pack
+from amem_integrations.recall.pack import Order, pack
 from amem_integrations.store.reading import namespaces
 from amem_integrations.weaving import turn_of
 
@@ -63,10 +63,19 @@ class Recalling(Forms):
 
     @staticmethod
     def pack(
-        hits: Sequence[Hit], token_budget: int, *, count_tokens: Callable[[str], int] | None = None
+        hits: Sequence[Hit],
+        token_budget: int,
+        *,
+        count_tokens: Callable[[str], int] | None = None,
+        order: Order = "relevance",
     ) -> str:
-        """Hits as one fenced block of data for a prompt, within `token_budget` tokens."""
-        return pack(hits, token_budget, count_tokens=count_tokens)
+        """Hits as one fenced block of data for a prompt, within `token_budget` tokens.
+
+        Notes are whole; those that fit are chosen best first. count_tokens: the tokenizer of the
+        model that reads it, otherwise an estimate. order: how they are shown, "relevance" or
+        "time", which serves what was said in turns and changed since.
+        """
+        return pack(hits, token_budget, count_tokens=count_tokens, order=order)
 
     def get(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Note | None:
         """The note as it is now, with the links of both directions; None if it is not there."""

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amem_integrations.errors import InvalidInputError
 from amem_integrations.note import Hit, Note, make_note
 from amem_integrations.recall.pack import pack, shortened
 from amem_integrations.tokens import estimate_tokens
@@ -171,6 +172,91 @@ def test_the_fence_is_longer_than_any_run_of_backticks_inside() -> None:
 def test_ordinary_text_of_any_script_is_left_readable() -> None:
     text = "缓存 a < b && c > d, I <3 it 👩‍👩‍👧 नमस्ते می‌خواهم"
     assert text in pack([hit(note(text))], 500)
+
+
+# -- in the order of time ----------------------------------------------------------------------
+
+
+def said(content: str, day: int, **fields: Any) -> Hit:
+    return hit(note(content, occurred_at=datetime(2026, 2, day, tzinfo=UTC), **fields))
+
+
+BOARD = [
+    said("It is on Tuesday after all.", 3),
+    said("The board meets on Monday.", 1),
+    said("Shall we bring the figures?", 2),
+]
+
+
+def test_in_the_order_of_time_each_note_says_its_rank() -> None:
+    packed = pack(BOARD, 1000, order="time")
+    assert [(record["rank"], record["content"]) for record in records(packed)] == [
+        (2, "The board meets on Monday."),
+        (3, "Shall we bring the figures?"),
+        (1, "It is on Tuesday after all."),
+    ]
+    assert "oldest first" in packed.split("\n")[0]
+    assert "most relevant first" not in packed
+
+
+def test_what_was_said_at_one_moment_comes_in_the_order_of_the_session() -> None:
+    hits = [said("second", 1, session="s", sequence=2), said("first", 1, session="s", sequence=1)]
+    assert [each["content"] for each in records(pack(hits, 1000, order="time"))] == [
+        "first",
+        "second",
+    ]
+
+
+def test_the_best_are_chosen_whatever_order_they_are_shown_in() -> None:
+    budget = by_character(pack(BOARD[:2], 1000, count_tokens=by_character, order="time"))
+    packed = pack(BOARD, budget, count_tokens=by_character, order="time")
+    assert {record["rank"] for record in records(packed)} == {1, 2}
+
+
+def test_best_first_no_note_says_a_rank() -> None:
+    assert all("rank" not in record for record in records(pack(BOARD, 1000)))
+
+
+def test_another_order_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="'relevance' or 'time'; got 'newest'"):
+        pack(BOARD, 1000, order="newest")  # pyright: ignore[reportArgumentType]
+
+
+def test_a_block_in_the_order_of_time_is_shortened_by_its_least_relevant_notes() -> None:
+    packed = pack(BOARD, 1000, count_tokens=by_character, order="time")
+    shorter = shortened(packed, 1, count_tokens=by_character)
+    assert [record["rank"] for record in records(shorter)] == [2, 1]
+    again = shortened(shorter, 1, count_tokens=by_character)
+    assert [record["rank"] for record in records(again)] == [1]
+    assert "oldest first" in again
+
+
+TEXTS = st.text(min_size=1).filter(lambda text: any(map(str.isalnum, text)))
+
+
+@given(
+    st.lists(st.tuples(TEXTS, st.integers(1, 28)), max_size=6),
+    st.integers(0, 900),
+    st.integers(0, 300),
+    st.sampled_from([by_character, by_word, estimate_tokens]),
+    st.sampled_from(["relevance", "time"]),
+)
+@settings(max_examples=60)
+def test_whatever_is_packed_and_shortened_only_whole_notes_are_left_within_the_budget(
+    spoken: list[tuple[str, int]],
+    budget: int,
+    less: int,
+    count: Callable[[str], int],
+    order: Any,
+) -> None:
+    hits = [said(text, day) for text, day in spoken]
+    packed = pack(hits, budget, count_tokens=count, order=order)
+    assert count(packed) <= max(budget, 0) or packed == ""
+    shorter = shortened(packed, less, count_tokens=count)
+    assert shorter == "" or count(shorter) <= count(packed) - less
+    for block in filter(None, (packed, shorter)):
+        shown = [record["content"] for record in records(block)]
+        assert all(shown.count(text) <= [s for s, _ in spoken].count(text) for text in shown)
 
 
 # -- making a packed block shorter -------------------------------------------------------------
