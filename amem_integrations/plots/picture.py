@@ -46,8 +46,16 @@ class Picture:
         return f"<Picture: {self.title}, {len(self.rows)} rows of data>"
 
     def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
-        """What a notebook shows, as Plotly does it."""
-        return self.figure._repr_mimebundle_(*args, **kwargs)
+        """What a notebook shows: as Plotly does it where it knows how, else the page in a frame."""
+        shown = self.figure._repr_mimebundle_(*args, **kwargs)
+        return shown or {"text/plain": repr(self), "text/html": self._frame()}
+
+    def _frame(self) -> str:
+        height = int(self.figure.layout.height) + 80
+        return (
+            f'<iframe sandbox="allow-scripts" title="{html.escape(self.title)}" width="100%" '
+            f'height="{height}" style="border: 0" srcdoc="{html.escape(self.html())}"></iframe>'
+        )
 
     def html(self) -> str:
         """One page that needs nothing else: the picture, the remarks, the data as a table.
@@ -59,7 +67,7 @@ class Picture:
         figure = self.figure.to_plotly_json()
         config = json.dumps(_CONFIG)
         drawing = library("plotly.io").to_json(figure, validate=False)
-        height = int(self.figure.layout.height or 700)
+        height = int(self.figure.layout.height)
         remarks = "".join(f"<p>{html.escape(each)}</p>" for each in self.remarks)
         return (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

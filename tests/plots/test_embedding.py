@@ -1,0 +1,228 @@
+"""The embedding map as data: both states, their groups, and how the first is told."""
+
+import math
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from amem_integrations import AgenticMemory
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.formation.passages import passages
+from amem_integrations.formation.revise import revised
+from amem_integrations.lifecycle.entry import Entry
+from amem_integrations.note import Note, Revision, Status, make_note
+from amem_integrations.operations import Rooms
+from amem_integrations.plots import embedding_map, map_data
+from amem_integrations.plots.embedding import Method
+from amem_integrations.plots.reading import (
+    as_first_understood,
+    entries_of,
+    notes_of,
+    vectors_before_and_after,
+)
+from amem_integrations.ports import IO
+from tests.support import EMBEDDER
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+ONE_WAY, OTHER_WAY = (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)
+
+
+def notes(count: int) -> list[Note]:
+    return [make_note(f"note {i}", namespace="a", now=NOW, key=str(i)) for i in range(count)]
+
+
+def around(way: tuple[float, ...], step: int) -> list[float]:
+    return [value + 0.01 * math.sin(step * (axis + 1)) for axis, value in enumerate(way)]
+
+
+def two_clumps(count: int = 12) -> tuple[list[Note], dict[str, list[float]]]:
+    made = notes(count)
+    vectors = {
+        note.id: around(ONE_WAY if place % 2 else OTHER_WAY, place)
+        for place, note in enumerate(made)
+    }
+    return made, vectors
+
+
+def formed_then_evolved() -> tuple[Note, list[Revision]]:
+    (raw,) = notes(1)
+    formed = revised(
+        raw,
+        raw.evolve(keywords=("k",), context="First.", status=Status.FORMED),
+        "formed",
+        raw.id,
+        NOW,
+        "judge",
+    )
+    evolved = revised(
+        formed, formed.evolve(keywords=("k", "l"), context="Later."), "evolved", "x", NOW, "judge"
+    )
+    return evolved, history_of(formed, evolved)
+
+
+def history_of(*versions: Note) -> list[Revision]:
+    return [note.revision for note in versions if note.revision is not None]
+
+
+def test_what_was_first_understood_is_told_from_the_revisions() -> None:
+    note, history = formed_then_evolved()
+    first = as_first_understood(note, history)
+    assert (first.keywords, first.context) == (("k",), "First.")
+
+
+def test_what_was_first_understood_is_of_the_present_text() -> None:
+    note, history = formed_then_evolved()
+    updated = revised(
+        note,
+        replace(note, content="other", keywords=(), context="", status=Status.RAW),
+        "updated",
+        note.id,
+        NOW,
+        "judge",
+    )
+    again = revised(
+        updated,
+        updated.evolve(keywords=("new",), status=Status.FORMED),
+        "formed",
+        note.id,
+        NOW,
+        "judge",
+    )
+    history += history_of(updated, again)
+    assert as_first_understood(again, history).keywords == ("new",)
+
+
+def test_a_note_that_was_never_formed_is_as_it_is() -> None:
+    (raw,) = notes(1)
+    assert as_first_understood(raw, []) is raw
+
+
+def test_before_is_what_the_embedder_makes_of_the_first_understanding(
+    memory: AgenticMemory,
+) -> None:
+    entries = memory.perform(_entries)
+    vectors = memory.perform(lambda _, io: vectors_before_and_after(io, entries))
+    evolved = [e for e in entries if as_first_understood(e.note, e.revisions) != e.note]
+    assert evolved
+    for entry in evolved:
+        (text,) = passages(as_first_understood(entry.note, entry.revisions))
+        assert vectors.before[entry.note.id] == EMBEDDER.embed_query(text)
+        (text,) = passages(entry.note)
+        assert vectors.after[entry.note.id] == pytest.approx(EMBEDDER.embed_query(text), abs=1e-6)
+
+
+async def _entries(_: Rooms, io: IO) -> list[Entry]:
+    return await entries_of(io, await notes_of(io, ("cache",)))
+
+
+def test_drawing_the_map_changes_nothing(memory: AgenticMemory) -> None:
+    before = sorted(memory.recent(namespace="cache"), key=lambda note: note.id)
+    embedding_map(memory, "cache")
+    assert sorted(memory.recent(namespace="cache"), key=lambda note: note.id) == before
+
+
+def test_two_clumps_are_two_clusters_of_a_high_silhouette() -> None:
+    made, vectors = two_clumps()
+    data = map_data(made, vectors, vectors)
+    groups = [point.group for point in data.after.points]
+    assert len(data.groups) == 2
+    assert groups[0::2] == [groups[0]] * 6
+    assert groups[1::2] == [groups[1]] * 6
+    assert data.after.silhouette == data.before.silhouette
+    assert data.after.silhouette is not None
+    assert data.after.silhouette > 0.9
+
+
+def test_a_state_in_which_groups_are_apart_has_the_higher_silhouette() -> None:
+    made, clumped = two_clumps()
+    mixed = {note.id: around(ONE_WAY, place) for place, note in enumerate(made)}
+    tagged = [replace(note, tags=("even" if i % 2 else "odd",)) for i, note in enumerate(made)]
+    data = map_data(tagged, mixed, clumped, by="tag")
+    assert data.before.silhouette is not None
+    assert data.after.silhouette is not None
+    assert data.before.silhouette < 0.5 < 0.9 < data.after.silhouette
+
+
+def test_a_note_that_did_not_change_stays_where_it_was() -> None:
+    made, vectors = two_clumps()
+    moved = vectors | {made[0].id: list(ONE_WAY)}
+    data = map_data(made, vectors, moved)
+    places = [
+        ((old.x, old.y), (new.x, new.y), new.moved)
+        for old, new in zip(data.before.points, data.after.points, strict=True)
+    ]
+    assert places[0][0] != places[0][1]
+    assert places[0][2] > 0.9
+    assert all(old == new and far == 0 for old, new, far in places[1:])
+
+
+def test_tsne_keeps_clumps_apart() -> None:
+    made, vectors = two_clumps()
+    data = map_data(made, vectors, vectors, method="tsne")
+    assert data.method == "tsne"
+    xy = [(point.x, point.y) for point in data.after.points]
+    within = max(math.dist(xy[0], each) for each in xy[2::2])
+    across = min(math.dist(xy[0], each) for each in xy[1::2])
+    assert within < across
+
+
+@pytest.mark.parametrize("method", ["pca", "tsne"])
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_a_map_of_hardly_any_notes_is_one_of_pca(count: int, method: Method) -> None:
+    made, vectors = two_clumps(count)
+    data = map_data(made, vectors, vectors, method=method)
+    assert data.method == "pca"
+    assert len(data.after.points) == count
+    assert all(math.isfinite(point.x + point.y) for point in data.after.points)
+
+
+@pytest.mark.parametrize("method", ["pca", "tsne"])
+def test_equal_vectors_have_one_place(method: Method) -> None:
+    made = notes(8)
+    vectors = {note.id: list(ONE_WAY) for note in made}
+    data = map_data(made, vectors, vectors, method=method)
+    assert len({(point.x, point.y) for point in data.after.points}) == 1
+    assert data.after.silhouette is None
+
+
+def test_of_too_many_notes_the_first_are_mapped() -> None:
+    made, vectors = two_clumps()
+    data = map_data(made, vectors, vectors, limit=5)
+    assert [point.id for point in data.after.points] == [note.id for note in made[:5]]
+    assert data.total == 12
+
+
+def test_a_note_without_a_vector_is_left_out() -> None:
+    made, vectors = two_clumps()
+    del vectors[made[3].id]
+    assert len(map_data(made, vectors, vectors).after.points) == 11
+
+
+def test_an_unknown_method_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="'umap'"):
+        map_data([], {}, {}, method="umap")  # type: ignore[arg-type]
+
+
+def test_a_map_shows_both_states_with_their_silhouettes(memory: AgenticMemory) -> None:
+    picture = embedding_map(memory, "cache", by="speaker")
+    texts = [annotation.text for annotation in picture.figure.layout.annotations]
+    assert texts == [
+        "<b>as first understood</b>, silhouette –",
+        "<b>as stored now</b>, silhouette –",
+    ]
+    assert {trace.xaxis for trace in picture.figure.data} == {"x", "x2"}
+
+
+def test_a_map_without_evolution_has_one_panel(memory: AgenticMemory) -> None:
+    picture = embedding_map(memory, "cache", evolution=False)
+    assert len(picture.figure.layout.annotations) == 1
+
+
+def test_a_map_that_is_too_small_for_tsne_says_so(memory: AgenticMemory) -> None:
+    assert "PCA" in embedding_map(memory, "two", method="tsne").remarks[0]
+
+
+def test_an_empty_namespace_has_a_map_that_says_so(memory: AgenticMemory) -> None:
+    (annotation,) = embedding_map(memory, "nobody").figure.layout.annotations
+    assert "no notes" in annotation.text

@@ -1,0 +1,86 @@
+"""A note's trajectory: every version in order, with what changed and because of whom."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from amem_integrations import AgenticMemory, Note
+from amem_integrations.errors import NoteNotFoundError
+from amem_integrations.note import Change, Revision, make_note
+from amem_integrations.plots import trajectory, trajectory_data
+from amem_integrations.store.schema import micros
+
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+NOTE = make_note("text", namespace="a", now=NOW, key="note")
+
+
+def revision(version: int, **changes: tuple[object, object]) -> Revision:
+    values = {name: Change(*pair) for name, pair in changes.items()}
+    return Revision(version, "evolved", "other", NOW, "judge", values, reason="a reason")
+
+
+@pytest.fixture(scope="module")
+def evolved(memory: AgenticMemory) -> Note:
+    return max(memory.recent(namespace="cache"), key=lambda note: note.version)
+
+
+def test_versions_come_in_order_from_the_first(memory: AgenticMemory, evolved: Note) -> None:
+    steps = trajectory(memory, evolved).data.steps
+    assert [step.version for step in steps] == list(range(1, evolved.version + 1))
+    assert [step.kind for step in steps[:2]] == ["created", "formed"]
+
+
+def test_a_version_names_the_note_that_caused_it(memory: AgenticMemory, evolved: Note) -> None:
+    last = trajectory(memory, evolved).data.steps[-1]
+    cause = memory.get(last.cause, namespace="cache")
+    assert cause is not None
+    assert last.cause_text == cause.content
+    assert last.kind == "evolved"
+
+
+def test_the_first_version_has_the_text_as_it_was_given() -> None:
+    step = trajectory_data(NOTE, [revision(2, content=("first", "text"))], {}).steps[0]
+    assert [(change.name, change.after) for change in step.changes] == [("content", "first")]
+
+
+def test_terms_say_what_came_and_what_went() -> None:
+    step = trajectory_data(NOTE, [revision(2, tags=(["a", "b"], ["b", "c"]))], {}).steps[1]
+    (change,) = step.changes
+    assert (change.added, change.removed) == (("c",), ("a",))
+
+
+def test_links_and_contradictions_are_named_by_the_other_note_s_text() -> None:
+    changes = revision(2, links=([], [{"to": "x"}]), contested_by=([], ["y"]))
+    step = trajectory_data(NOTE, [changes], {"x": "the linked", "y": "the other side"}).steps[1]
+    assert [change.added for change in step.changes] == [("the linked",), ("the other side",)]
+
+
+def test_a_time_is_shown_as_one() -> None:
+    step = trajectory_data(NOTE, [revision(2, valid_until=(None, micros(NOW)))], {}).steps[1]
+    assert step.changes[0].after == "2026-03-02T12:00:00+00:00"
+
+
+def test_of_a_long_history_the_newest_versions_are_shown() -> None:
+    history = [revision(version, context=("", "c")) for version in range(2, 60)]
+    data = trajectory_data(NOTE, history, {}, limit=10)
+    assert [step.version for step in data.steps] == list(range(50, 60))
+    assert data.total == 59
+
+
+def test_a_capped_trajectory_says_so(memory: AgenticMemory, evolved: Note) -> None:
+    picture = trajectory(memory, evolved, limit=1)
+    assert picture.remarks == (f"The newest 1 of {evolved.version} versions are shown.",)
+
+
+def test_the_picture_shows_each_version_with_its_cause(
+    memory: AgenticMemory, evolved: Note
+) -> None:
+    picture = trajectory(memory, evolved.id, namespace="cache")
+    texts = [annotation.text for annotation in picture.figure.layout.annotations]
+    assert sum(text.startswith("<b>version ") for text in texts) == evolved.version
+    assert any("<b>evolved</b> because of “" in text for text in texts)
+
+
+def test_a_note_that_is_not_there_has_no_trajectory(memory: AgenticMemory) -> None:
+    with pytest.raises(NoteNotFoundError):
+        trajectory(memory, "nothing", namespace="cache")
