@@ -9,13 +9,13 @@ import json
 import logging
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from amem_integrations.errors import AMemError
 from amem_integrations.formation.embedding import embedded_points, known_vectors
 from amem_integrations.formation.judging import failure
+from amem_integrations.formation.neighbours import Judged, Others, changed
 from amem_integrations.formation.outbox import NO_LEASE
 from amem_integrations.formation.retract import retract
 from amem_integrations.formation.revise import archived, revised
@@ -33,17 +33,12 @@ from amem_integrations.formation.state import (
     read_with,
 )
 from amem_integrations.formation.validate import (
-    MAX_REASON_CHARS,
     Tally,
-    accepted_evolutions,
     accepted_links,
-    evolved,
-    merged,
     understood,
 )
-from amem_integrations.judgement import Judgement
-from amem_integrations.note import Note, Status, clean_text
-from amem_integrations.ports import IO
+from amem_integrations.note import Note, Status
+from amem_integrations.ports import IO, Point
 from amem_integrations.store.reading import load
 from amem_integrations.store.schema import as_read, micros
 
@@ -107,7 +102,6 @@ async def _commit_one(
         return outcome("gone", "forgotten before it was judged")
     judged = _judged(settings, state, note_id)
     stamps: set[datetime] = set()
-    evolutions = 0
     for attempt in range(1, _ROUNDS + 1):
         notes = await load(io, [note_id, *judged.read], namespace_of(state))
         note = notes.pop(note_id, None)
@@ -129,18 +123,21 @@ async def _commit_one(
         now = io.now()
         stamps.add(now)
         tally = Tally()
-        writes = [] if written else [_formed(note, judged, notes, now, tally)]
+        formed = note if written else _formed(note, judged, notes, now, tally)
+        others = Others()
         if attempt < _ROUNDS:
-            writes += _evolved(note, judged, notes, now, tally)
+            made = {link.to for link in note.outgoing} if not written else set[str]()
+            others = changed(settings, formed, judged, notes, now, tally, made)
         else:
             # Rather without them than not at all.
             tally["dropped.evolution.contention"] = len(judged.proposed.evolutions)
-        evolutions = len(writes) - (not written)
-        drawn_on = _drawn_on(note if written else writes[0], judged)
-        if not writes or await _write(io, {note.id: note, **notes}, writes, drawn_on):
+        writes = [*others.writes] if written else [formed, *others.writes]
+        drawn_on = _drawn_on(formed, judged)
+        if not (writes or others.new) or await _write(
+            io, {note.id: note, **notes}, writes, others.new, drawn_on
+        ):
             _count(settings, tally)
-            links = len((note if written else writes[0]).links)
-            return outcome("formed", links=links, evolutions=evolutions)
+            return outcome("formed", links=len(formed.links), evolutions=others.evolutions)
         settings.ledger.count("commit.redone")
         await io.sleep(_wait(attempt, (io.now() - now).total_seconds()))
     return failed("contention: its neighbours kept changing")
@@ -154,30 +151,11 @@ def _wait(attempt: int, took: float) -> float:
     return min(_LONGEST_WAIT, random.random() * took * 2 ** min(attempt - 1, 5))
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """What was proposed for a note, by whom, and in the light of which notes.
-
-    sources: those of `read` whose text may be in the proposals.
-    """
-
-    proposed: Judgement
-    analyst: str
-    read: Mapping[str, ReadRef]
-    sources: tuple[str, ...]
-
-    def offered(self, note: Note, present: Mapping[str, Note]) -> set[str]:
-        """What the note may link to, and change: links lead from new to old (paper §3.2)."""
-        return {
-            id for id in self.read if id not in present or present[id].created_at < note.created_at
-        }
-
-
-def _judged(settings: Settings, state: FormationState, note_id: str) -> _Judged:
+def _judged(settings: Settings, state: FormationState, note_id: str) -> Judged:
     analyst = settings.judged_by(mode_of(settings, state, note_id))
     read = {ref["id"]: ref for ref in read_with(state, note_id)}
     sources = tuple(read) if settings.analyst.reads_candidates else ()
-    return _Judged(judgement_from(state, note_id), analyst, read, sources)
+    return Judged(judgement_from(state, note_id), analyst, read, sources)
 
 
 def _replaced(candidate: Note | None, ref: ReadRef) -> bool:
@@ -185,7 +163,7 @@ def _replaced(candidate: Note | None, ref: ReadRef) -> bool:
 
 
 def _formed(
-    note: Note, judged: _Judged, present: Mapping[str, Note], now: datetime, tally: Tally
+    note: Note, judged: Judged, present: Mapping[str, Note], now: datetime, tally: Tally
 ) -> Note:
     offered = judged.offered(note, present)
     proposed = accepted_links(note, judged.proposed.links, offered, present, now, tally)
@@ -198,49 +176,17 @@ def _formed(
     return revised(note, formed, "formed", note.id, now, judged.analyst, judged.sources)
 
 
-def _evolved(
-    note: Note, judged: _Judged, present: Mapping[str, Note], now: datetime, tally: Tally
-) -> list[Note]:
-    """The neighbours that change; one that is to stay as it is, is not written."""
-    offered = judged.offered(note, present)
-    writes: list[Note] = []
-    for neighbour_id, proposal in accepted_evolutions(
-        note, judged.proposed.evolutions, offered, present, tally
-    ).items():
-        neighbour = present[neighbour_id]
-        if neighbour.status is not Status.FORMED:
-            tally["dropped.evolution.not_formed"] += 1
-            continue
-        if neighbour.version == judged.read[neighbour_id]["version"]:
-            changed = evolved(neighbour, proposal)
-        else:
-            changed = merged(neighbour, proposal)
-            tally["evolution.merged"] += 1
-        if changed == neighbour:
-            tally["evolution.kept_as_is"] += 1
-            continue
-        writes.append(
-            revised(
-                neighbour,
-                changed,
-                "evolved",
-                note.id,
-                now,
-                judged.analyst,
-                tuple(id for id in judged.sources if id != neighbour_id),
-                clean_text(proposal.reason, MAX_REASON_CHARS),
-            )
-        )
-    return writes
-
-
-def _drawn_on(note: Note, judged: _Judged) -> set[str]:
+def _drawn_on(note: Note, judged: Judged) -> set[str]:
     """The notes without which, or with another text, the commit would be wrong."""
     return {link.to for link in note.outgoing}.union(judged.sources)
 
 
 async def _write(
-    io: IO, before: Mapping[str, Note], writes: Sequence[Note], drawn_on: set[str]
+    io: IO,
+    before: Mapping[str, Note],
+    writes: Sequence[Note],
+    new: Sequence[Point],
+    drawn_on: set[str],
 ) -> bool:
     """Write all notes in one operation; False when one of them was changed meanwhile.
 
@@ -254,7 +200,7 @@ async def _write(
         expect={id: {"content": before[id].content} for id in drawn_on & before.keys()}
         | {note.id: as_read(note) for note in olds},
         present=drawn_on - before.keys(),
-        new=archived(olds),
+        new=[*archived(olds), *new],
     )
     return not left_out
 

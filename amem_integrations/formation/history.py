@@ -5,11 +5,20 @@ What the other wrote goes, and with it the sentences that were written where its
 be read. `retract` reads the history, and writes what comes out of this.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from amem_integrations.note import CORRECTS, REPEATS, Change, Note, Revision, Status
+from amem_integrations.note import (
+    CONTRADICTS,
+    CORRECTS,
+    REPEATS,
+    Change,
+    Link,
+    Note,
+    Revision,
+    Status,
+)
 from amem_integrations.standing import FIELDS as _STANDING
 from amem_integrations.standing import standing_from
 
@@ -18,6 +27,9 @@ _UNDERSTOOD = (*_TERMS, "context")
 _TEXTS = ("content", *_UNDERSTOOD)
 _FIELDS = (*_TEXTS, "links", "status", *_STANDING)
 _SET_ASIDE = (Status.ARCHIVED, Status.QUARANTINED)
+_LASTING = (REPEATS, CORRECTS, CONTRADICTS)
+# How a note stands does not rest on its having been formed; what caps its trust does.
+_UNFORMED = tuple(name for name in _STANDING if name != "trust")
 
 
 @dataclass(frozen=True)
@@ -37,13 +49,17 @@ class _Moment:
         return any(self.was[name] != self.would[name] for name in _UNDERSTOOD)
 
 
-def without(note: Note, chain: Sequence[Revision], gone: str) -> tuple[Note, list[Revision]]:
+def without(
+    note: Note, chain: Sequence[Revision], gone: str, since: Mapping[str, int] | None = None
+) -> tuple[Note, list[Revision]]:
     """The note, and its revisions, oldest first, as if `gone` had never had a part in them.
 
     Keywords and tags that others added or removed are added or removed again. A context that
     was written while the note carried something of `gone` is not kept. A note that rests on a
-    forming in the light of `gone` becomes raw, and its history ends before that. So does one that
-    was kept plain because it repeats `gone`. One that was set aside because of `gone` is back.
+    forming in the light of `gone` becomes raw, and its history ends before that, but for how it
+    stands. So does one that was kept plain because it repeats `gone`. One that was set aside
+    because of `gone` is back.
+    since: from when on, in microseconds, what other notes say holds that contradict this one.
     """
     chain = [_unnamed(gone, revision) for revision in chain]
     moment = _beginning(note, chain)
@@ -58,15 +74,18 @@ def without(note: Note, chain: Sequence[Revision], gone: str) -> tuple[Note, lis
             moment = _Moment(before.was | _changed(revision), before.would, formed)
         else:
             moment = _next(before, revision, past, written)
+            if since and revision.cause in since and _differs(before, "valid_until"):
+                moment.would["valid_until"] = _earlier(before, since[revision.cause])
             clean.append(_retold(revision, before, moment))
         past.append(moment)
     links = tuple(link for link in note.outgoing if link.to != gone)
     note = replace(note, **_standing(note, moment, gone))
     if moment.formed is not None:
-        woven = tuple(link for link in links if link.kind in (REPEATS, CORRECTS))
+        lasting = tuple(link for link in links if link.kind in _LASTING)
+        lasting = tuple(link for link in lasting if not _was_formed(link, chain))
         status = note.status if note.status in _SET_ASIDE else Status.RAW
-        raw = note.evolve(keywords=(), tags=(), context="", links=woven, status=status)
-        return replace(raw, attempts=0), [each for each in clean if each.version < moment.formed]
+        raw = note.evolve(keywords=(), tags=(), context="", links=lasting, status=status, trust=1.0)
+        return replace(raw, attempts=0), list(_unformed(clean, moment.formed))
     if note.status is Status.PLAIN and len(links) < len(note.outgoing):
         # What it repeats is gone, so now it is the one to say it.
         return note.evolve(links=links, status=Status.RAW, attempts=0), clean
@@ -74,6 +93,30 @@ def without(note: Note, chain: Sequence[Revision], gone: str) -> tuple[Note, lis
     for name in changed.keys() & _TERMS:
         changed[name] = tuple(changed[name])
     return note.evolve(links=links, **changed), clean
+
+
+def _was_formed(link: Link, chain: Sequence[Revision]) -> bool:
+    """Whether a forming made the link, rather than a caller or the weaving of a turn."""
+    for revision in reversed(chain):
+        if change := revision.changes.get("links"):
+            before, after = (
+                {each["to"] for each in side} for side in (change.before, change.after)
+            )
+            if link.to in after - before:
+                return revision.kind == "formed"
+    return False
+
+
+def _unformed(chain: Sequence[Revision], formed: int) -> Iterator[Revision]:
+    """The revisions before a forming, and what the later ones say of how the note stands."""
+    for revision in chain:
+        if revision.version < formed:
+            yield revision
+            continue
+        kept = {name: each for name, each in revision.changes.items() if name in _UNFORMED}
+        status = revision.changes.get("status")
+        if kept or (status is not None and status.after in _SET_ASIDE):
+            yield replace(revision, changes=kept)
 
 
 def _standing(note: Note, moment: _Moment, gone: str) -> dict[str, Any]:
@@ -127,6 +170,12 @@ def _caught_up(moment: _Moment, revision: Revision) -> _Moment:
 
 def _changed(revision: Revision) -> dict[str, Any]:
     return {name: change.after for name, change in revision.changes.items()}
+
+
+def _earlier(before: _Moment, since: int) -> int:
+    """Until when the note would have held, if another says otherwise from `since` on."""
+    would = before.would["valid_until"]
+    return since if would is None else min(would, since)
 
 
 def _next(

@@ -11,14 +11,16 @@ from dataclasses import dataclass, replace
 
 from amem_integrations.conditions import both, ids, match
 from amem_integrations.errors import StoreError
+from amem_integrations.formation.contest import contradictions, holds_from
 from amem_integrations.formation.embedding import embedded_points, known_vectors
 from amem_integrations.formation.history import took_part, without
 from amem_integrations.formation.traces import carried, passed_on
+from amem_integrations.formation.waiting import concerning
 from amem_integrations.namespace import Namespace, encode
-from amem_integrations.note import Note, Revision
+from amem_integrations.note import Note, Revision, Status
 from amem_integrations.ports import IO, Point
 from amem_integrations.store.reading import influenced_by, linking_to, load, revisions
-from amem_integrations.store.schema import as_read, revision_point
+from amem_integrations.store.schema import as_read, micros, revision_point
 
 _ROUNDS = 8
 
@@ -49,6 +51,7 @@ async def retract(io: IO, note_id: str, namespace: Namespace, analyst: str) -> R
     are judged anew as well, and so on. Safe to repeat. Raises StoreError if a note keeps
     changing under it.
     """
+    await io.engine.delete(concerning(namespace, note_id))
     origin = (await load(io, [note_id], namespace)).get(note_id)
     owners = dict.fromkeys(await influenced_by(io, namespace, note_id))
     owners |= dict.fromkeys(await linking_to(io, namespace, note_id))
@@ -104,15 +107,26 @@ async def _retract_from(
             )
             return Retraction(), frozenset()
         chain = await revisions(io, note)
-        rest, clean = without(note, chain, gone)
+        rest, clean = without(note, chain, gone, await contradicted_since(io, note, chain))
         if rest == note and clean == chain:
             return Retraction(), frozenset()
         if await rewrite(io, note, rest, chain, clean, analyst):
-            unformed = (owner,) if rest.status is not note.status else ()
+            raw = rest.status is Status.RAW is not note.status
+            unformed = (owner,) if raw else ()
             evolutions = sum(each.kind == "evolved" and took_part(each, gone) for each in chain)
             links = len(note.outgoing) - len(rest.outgoing)
             return Retraction(evolutions, links, unformed), passed_on(note, rest, origin)
     raise StoreError(f"Note {owner} kept changing while a note it drew on was taken back.")
+
+
+async def contradicted_since(
+    io: IO, note: Note, chain: Sequence[Revision]
+) -> dict[str, int] | None:
+    """From when on what other notes say holds that contradict a note; see `without`."""
+    if note.valid_until is None:
+        return None
+    held = await load(io, contradictions(chain), note.namespace)
+    return {id: micros(holds_from(each)) for id, each in held.items()}
 
 
 async def rewrite(

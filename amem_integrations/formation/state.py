@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypedDict
 
+from amem_integrations.formation.waiting import Believe
 from amem_integrations.judgement import (
     Candidate,
     Evolution,
@@ -32,6 +33,8 @@ class Settings:
         up to `batch` notes.
     neighbours: how many candidates are offered, at most.
     link, evolve: switches for the two later steps (the paper's ablations).
+    believe: how far a note is believed; what one proposes that is believed more than
+        `trust_gap` less than its target waits, instead of being applied. None: all is applied.
     """
 
     analyst: Analyst
@@ -41,6 +44,8 @@ class Settings:
     link: bool = True
     evolve: bool = True
     ledger: Ledger = field(default_factory=Ledger)
+    believe: Believe | None = None
+    trust_gap: float = 1.0
 
     @property
     def analyst_name(self) -> str:
