@@ -5,14 +5,15 @@ from typing import Any
 
 from amem_integrations.judgement import Message, Subject
 from amem_integrations.models.prompts import rendering, schemas
+from amem_integrations.note import CONTRADICTS
 
-KINDS = ("same-matter", "same-concept", "cause", "sequence")
+KINDS = ("same-matter", "same-concept", "cause", "sequence", CONTRADICTS)
 
 RULES = """\
 "links": the older notes, if any, that it truly belongs with: on the same project or matter \
-(same-matter), same concept or solution (same-concept), what brought it about (cause) or what it \
-continues (sequence); a shared word or speaker is not enough. "to" is the older note's n, "reason" \
-a short sentence, "strength" 0 to 1."""
+(same-matter), same concept or solution (same-concept), what brought it about (cause), what it \
+continues (sequence) or what, by it, no longer holds (contradicts); a shared word or speaker is \
+not enough. "to" is the older note's n, "reason" a short sentence, "strength" 0 to 1."""
 
 
 def properties(offered: Collection[str]) -> dict[str, Any]:
