@@ -5,7 +5,7 @@ from math import isfinite
 
 from amem_integrations.errors import InvalidInputError
 
-SIGNALS = ("dense", "sparse", "reply", "speaker", "date", "statement", "length")
+SIGNALS = ("dense", "sparse", "reply", "answer", "speaker", "date", "statement", "length")
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +13,7 @@ class RecallOptions:
     """How signals are weighed; 0 switches one off. See `signals` for their units.
 
     dense: meaning. sparse: words, also those of the turns around. reply: meaning of the next turn.
+    answer: meaning of the turn before, if that asks; in units of dense, and nothing without it.
     speaker: whose words are asked for. date: when. statement: not a question itself. length: how
         much a note can say.
     damping: what a link of weight 1 passes on of a score, in [0, 1]; 0 ignores links.
@@ -28,6 +29,7 @@ class RecallOptions:
     dense: float = 0.5
     sparse: float = 3.0
     reply: float = 0.2
+    answer: float = 0.1
     speaker: float = 3.0
     date: float = 3.5
     statement: float = 0.5
@@ -35,7 +37,7 @@ class RecallOptions:
     damping: float = 0.25
     followed: int = 5
     fan_out: int = 32
-    around: int = 20
+    around: int = 40
     fold: bool = True
     diversity: float = 0.0
     min_relevance: float | None = None

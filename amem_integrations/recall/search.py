@@ -8,6 +8,7 @@ No model is called on this path, unless a reranker is given. `memory` calls `sea
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import datetime
 from math import fsum
 from typing import Any
@@ -25,7 +26,7 @@ from amem_integrations.recall.rank import Ranked
 from amem_integrations.recall.relevance import relevant
 from amem_integrations.recall.rerank import Reranking, rerank
 from amem_integrations.recall.scope import Scope, scope_of
-from amem_integrations.recall.signals import told
+from amem_integrations.recall.signals import answered, told
 from amem_integrations.store.schema import within
 
 # A query longer than this is embedded by its beginning; all of its words are still matched.
@@ -36,7 +37,7 @@ DEPTH = 128
 _COUNTED_DEPTH = 1000
 _PAGE = 256
 # More are read than are wanted, as their texts may change the order.
-_READ = 20
+_READ = 30
 # Of how many the notes are chosen by a reranker, or by how they differ.
 CHOICE = 40
 _MOST_SPEAKERS = 64
@@ -157,4 +158,19 @@ async def _best(
             if note is not None:
                 why = found.why | weighed(told(note), options)
                 hits.append(Hit(note, fsum(why.values()), why))
-    return sorted(hits, key=place)
+    return sorted(_answering(hits, options), key=place)
+
+
+def _answering(hits: list[Hit], options: RecallOptions) -> list[Hit]:
+    """The hits; those that answer a question gain by what it means."""
+    if not (options.answer and options.dense):
+        return hits
+    meant = {hit.note.id: hit.why.get("dense", 0.0) / options.dense for hit in hits}
+    questions = answered(hit.note for hit in hits)
+    gains = {id: weighed({"answer": meant[asked]}, options) for id, asked in questions.items()}
+    return [_gaining(hit, gains.get(hit.note.id, {})) for hit in hits]
+
+
+def _gaining(hit: Hit, gains: Mapping[str, float]) -> Hit:
+    why = {**hit.why, **gains}
+    return replace(hit, score=fsum(why.values()), why=why) if gains else hit

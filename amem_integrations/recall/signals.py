@@ -26,6 +26,7 @@ _BESIDE: Mapping[int, float] = {-2: 0.5, -1: 0.7, 1: 0.6, 2: 0.4}
 OFFSETS = tuple(_BESIDE)
 _SHORTEST, _LONGEST = 3, 60
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
+_QUESTION = re.compile("[?？؟]")
 _ASKS = re.compile(r"[?？؟][\s\"')”’」）]*$")
 
 MOST_TOLD = {"statement": 1.0, "length": log(_LONGEST / _SHORTEST)}
@@ -98,6 +99,17 @@ def date(days: Days | None, moments: Mapping[str, int]) -> dict[str, float]:
     if days is None:
         return {}
     return {id: days.worth(moment(said)) for id, said in moments.items()}
+
+
+def answered(notes: Iterable[Note]) -> dict[str, str]:
+    """Those of the notes that come right after a turn with a question, and the ids of these."""
+    turns = {(n.session, n.sequence): n for n in notes if None not in (n.session, n.sequence)}
+    found: dict[str, str] = {}
+    for (session, sequence), note in turns.items():
+        before = turns.get((session, (sequence or 0) - 1))
+        if before is not None and _QUESTION.search(before.content):
+            found[note.id] = before.id
+    return found
 
 
 def told(note: Note) -> dict[str, float]:

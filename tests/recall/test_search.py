@@ -219,3 +219,15 @@ def test_one_operation_answers_the_same_sync_and_async(three: Canned) -> None:
 
     io = AsyncIO(three.engine, three.io.sparse, Embedder())  # pyright: ignore[reportArgumentType]
     assert asyncio.run(search(io, "what about it", namespace=NS)) == sync
+
+
+def test_an_answer_gains_by_the_question_before_it(canned: Canned) -> None:
+    canned.add("plans for Sunday?", session="s", sequence=1)
+    canned.add("climbing", session="s", sequence=2)
+    canned.add("tea", session="t", sequence=2)
+    canned.answer({"plans for Sunday?": 0.9, "climbing": 0.1, "tea": 0.1}, {})
+    found = {hit.note.content: hit for hit in find(canned, hops=0)}
+    assert "answer" not in found["tea"].why
+    gain = found["climbing"].why["answer"]
+    assert gain == pytest.approx(found["plans for Sunday?"].why["dense"] * 0.1 / 0.5)
+    assert found["climbing"].score == pytest.approx(sum(found["climbing"].why.values()))

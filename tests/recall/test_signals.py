@@ -6,7 +6,7 @@ import pytest
 
 from amem_integrations.note import make_note
 from amem_integrations.recall.days import Days
-from amem_integrations.recall.signals import Turns, date, meaning, reply, told, words
+from amem_integrations.recall.signals import Turns, answered, date, meaning, reply, told, words
 from amem_integrations.store.schema import micros, place_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -87,3 +87,15 @@ def test_the_places_around_notes_that_nothing_listed_stands_at() -> None:
     assert turns.missing_beside(["a", "c"]) == {at(-1), at(0), at(3)}
     assert turns.beside("a", 1) == "b"
     assert turns.beside("c", 1) is None
+
+
+def test_what_comes_right_after_a_question_answers_it() -> None:
+    texts = ["Any plans?", "Climbing on Sunday.", "Nice.", "真的吗？真好", "对"]
+    notes = [
+        make_note(text, namespace="n", now=NOW, key=text, session="s", sequence=sequence)
+        for sequence, text in enumerate(texts)
+    ]
+    elsewhere = make_note("Tea.", namespace="n", now=NOW, session="t", sequence=1)
+    nowhere = make_note("Tea.", namespace="n", now=NOW, key="loose")
+    ids = [note.id for note in notes]
+    assert answered([elsewhere, nowhere, *reversed(notes)]) == {ids[1]: ids[0], ids[4]: ids[3]}
