@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from amem_integrations.conditions import Condition
 from amem_integrations.errors import AnalysisError
@@ -72,11 +73,12 @@ class Query:
     fields: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
+    """A match. Lists are long, and a tuple is made several times as quickly as a dataclass."""
+
     id: str
     score: float
-    payload: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    payload: Mapping[str, Any] = MappingProxyType({})
 
 
 class Engine(Protocol):

@@ -42,9 +42,9 @@ async def expand(
     reading of the linked notes that could win a place, at most `k`.
     """
     notes = {hit.note.id: hit.note for hit in hits}
-    whys: dict[str, Mapping[str, float]] = {id: found.why for id, found in ranked.items()}
-    whys |= {hit.note.id: hit.why for hit in hits}
-    own = {id: fsum(why.values()) for id, why in whys.items()}
+    whys = {hit.note.id: hit.why for hit in hits}
+    own = {id: found.score for id, found in ranked.items()}
+    own |= {hit.note.id: hit.score for hit in hits}
     bar = hits[k - 1].score if len(hits) >= k else -1.0
     most_told = fsum(weighed(MOST_TOLD, options).values())
     arrived: dict[str, tuple[float, Link]] = {}
@@ -64,7 +64,8 @@ async def expand(
             wanted = sorted(hopeful, key=best.__getitem__, reverse=True)[:k]
         for id, note in (await scope.load(io, wanted)).items():
             notes[id] = note
-            whys[id] = {**whys.get(id, {}), **weighed(told(note), options)}
+            found = ranked[id].why if id in ranked else {}
+            whys[id] = {**found, **weighed(told(note), options)}
             own[id] = fsum(whys[id].values())
         reached: dict[str, float] = {}
         for source, link in _edges(sources, notes):

@@ -13,7 +13,7 @@ from amem_integrations.conditions import Condition, both, ids, match
 from amem_integrations.ports import IO, Query, Scored, SparseVector, Vector
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.question import Question
-from amem_integrations.recall.rank import Ranked, fuse
+from amem_integrations.recall.rank import Ranked, fuse, in_order
 from amem_integrations.recall.scope import Scope
 from amem_integrations.recall.signals import OFFSETS, Turns, date, meaning, reply, words
 from amem_integrations.store.schema import within
@@ -130,8 +130,7 @@ async def ranked(
         },
         weights,
     )
-    found = [*joined, *(each for each in alone if each.id not in turns)]
-    return sorted(found, key=lambda each: (-each.score, each.id))
+    return in_order([*joined, *(each for each in alone if each.id not in turns)])
 
 
 def _of(turns: Turns, values: Mapping[str, Number]) -> dict[str, Number]:

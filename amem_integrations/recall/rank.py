@@ -4,8 +4,9 @@ Pure: no io, no notes. `signals` makes what is added here; another signal joins 
 more mapping.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import fsum
+from operator import itemgetter
 from typing import NamedTuple
 
 
@@ -27,9 +28,15 @@ def fuse(signals: Mapping[str, Mapping[str, float]], weights: Mapping[str, float
     for name, values in signals.items():
         weight = weights[name]
         for id, value in values.items():
-            why = whys.setdefault(id, {})
+            why = whys.get(id)
+            if why is None:
+                why = whys[id] = {}
             if weight and value:
                 why[name] = weight * value
     ranked = [Ranked(id, fsum(why.values()), why) for id, why in whys.items()]
-    ranked.sort(key=lambda found: (-found.score, found.id))
-    return ranked
+    return in_order(ranked)
+
+
+def in_order(ranked: Iterable[Ranked]) -> list[Ranked]:
+    """Best first; ties in the order of ids."""
+    return sorted(sorted(ranked, key=itemgetter(0)), key=itemgetter(1), reverse=True)

@@ -113,7 +113,7 @@ class ClientEngine:
             "scroll",
             scroll_filter=to_filter(where),
             limit=limit,
-            with_payload=True if fields is None else list(fields),
+            with_payload=True if fields is None else list(fields) or False,
             **place,
         )
         points = [_point(record) for record in records]

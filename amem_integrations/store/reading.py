@@ -121,7 +121,7 @@ async def existing(io: IO, note_ids: Sequence[str], namespace: Namespace) -> set
     if not note_ids:
         return set()
     where = within(namespace, ids(note_ids))
-    points = await io.engine.scroll(where, limit=len(note_ids), fields=("key",))
+    points = await io.engine.scroll(where, limit=len(note_ids), fields=())
     return {point.id for point in points}
 
 
