@@ -20,6 +20,9 @@ class RecallOptions:
     followed: the links of how many hits are followed, the best ones.
     fan_out: how many linked notes are considered at each hop, the nearest to the query.
     around: for how many of the best notes the turns around them are looked up.
+    superseded, contested: what is left of the score of a note that ceased to hold, and of that
+        again where nobody settled whether it did. A question in the words of the old one gives
+        it up to twice what its successor has: half puts it behind.
     fold: whether notes that say the same as a better one give way to others.
     diversity: how much unlikeness counts against score, in [0, 1], among the notes to be shown.
     min_relevance: the least relevance that one of them must reach, or none is shown; None does
@@ -38,6 +41,8 @@ class RecallOptions:
     followed: int = 5
     fan_out: int = 32
     around: int = 40
+    superseded: float = 0.5
+    contested: float = 0.9
     fold: bool = True
     diversity: float = 0.0
     min_relevance: float | None = None
@@ -49,7 +54,7 @@ class RecallOptions:
                 "Signal weights are 0 or more, and dense or sparse is above 0; got "
                 f"{', '.join(f'{name}={weight}' for name, weight in weights.items())}."
             )
-        for name in ("damping", "diversity"):
+        for name in ("damping", "superseded", "contested", "diversity"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInputError(f"{name} lies in [0, 1]; got {getattr(self, name)}.")
         check_relevance(self.min_relevance)

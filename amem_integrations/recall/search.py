@@ -3,7 +3,8 @@
 `question` reads whose words it asks for and of when; what is left becomes a vector and terms; one
 batch asks the engine for the lists; `signals` and `rank` make one ranking of them; the best notes
 are read, and what their texts tell is added; `expand` follows their links; `distinct` folds those
-that say the same. `rerank` and `relevance` come last, where they are asked for.
+that say the same, when `standing` has put back what holds no longer. `rerank` and `relevance` come
+last, where they are asked for.
 No model is called on this path, unless a reranker is given. `memory` calls `search`.
 """
 
@@ -27,6 +28,7 @@ from amem_integrations.recall.relevance import relevant
 from amem_integrations.recall.rerank import Reranking, rerank
 from amem_integrations.recall.scope import Scope, scope_of
 from amem_integrations.recall.signals import answered, told
+from amem_integrations.recall.standing import standing
 from amem_integrations.store.schema import within
 
 # A query longer than this is embedded by its beginning; all of its words are still matched.
@@ -73,7 +75,8 @@ async def search(
     if k == 0:
         return []
     speakers = await _speakers(io, scope) if options.speaker else ()
-    question = read_question(query, speakers, io.now() if at is None else as_utc(at))
+    moment = io.now() if at is None else as_utc(at)
+    question = read_question(query, speakers, moment)
     vector = await io.embed_query(question.text[:MAX_EMBEDDED_CHARS])
     terms = io.sparse.query(question.text)
     known: dict[str, Note | None] = {}
@@ -97,6 +100,7 @@ async def search(
         by_id = {each.id: each for each in found}
         best = places + (len(hits) - len(distinct(hits, 0)) if options.fold else 0)
         hits = await expand(io, scope, hits, by_id, vector, k=best, hops=hops, options=options)
+    hits = standing(hits, moment, options)
     hits = (distinct(hits, k) if options.fold else sorted(hits, key=place))[:places]
     if reranking is not None:
         hits = await rerank(io, query, hits, reranking)
