@@ -18,6 +18,7 @@ from amem_integrations.archiving import Archiving
 from amem_integrations.assembly import Assembly, Options
 from amem_integrations.formation.state import Mode
 from amem_integrations.forming import Formation, Rooms
+from amem_integrations.keeping import Keeping
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.ports import IO, run
 from amem_integrations.recalling import Recalling
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AgenticMemory(Remembering, Recalling, Tending, Archiving):
+class AgenticMemory(Remembering, Recalling, Tending, Archiving, Keeping):
     """A memory that takes notes, links them, lets them evolve, and finds them again.
 
     location: a directory (the embedded engine, one process at a time), the URL of a Qdrant

@@ -38,7 +38,10 @@ class Policy:
         what it keeps when they conflict. link_half_life: after how long unused half is gone.
     pruned: the weight under which a link is removed.
     bridged: in how many sessions notes must be used together to be linked.
-    path: the confidence of a way to a note under which its score shrinks.
+    same: the cosine from which on two notes may say the same; nearness that is usual in the
+        namespace is never enough.
+    path: the confidence of a way to a note under which what links add to its score shrinks.
+    drop: whether nothing is found by such a way instead.
     in_a_row, within: conflicting uses that call for an audit, without a clean one between; or
         `repeated` of them within that time.
     trust_gap: how much less believed than its target a note may be and still change it.
@@ -64,7 +67,9 @@ class Policy:
     link_half_life: timedelta = timedelta(days=90)
     pruned: float = 0.05
     bridged: int = 3
+    same: float = 0.8
     path: float = 0.15
+    drop: bool = False
     in_a_row: int = 5
     repeated: int = 3
     within: timedelta = timedelta(days=90)
@@ -76,7 +81,7 @@ class Policy:
     due: timedelta = timedelta(hours=1)
 
     def __post_init__(self) -> None:
-        shares = ("together", "apart", "pruned", "path", "trust_gap", "cocoon")
+        shares = ("together", "apart", "pruned", "same", "path", "trust_gap", "cocoon")
         for name in shares:
             if not 0 <= (value := getattr(self, name)) <= 1:
                 raise InvalidInputError(f"{name} lies in [0, 1]; got {value}.")

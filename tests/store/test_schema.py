@@ -303,7 +303,7 @@ def test_every_indexed_field_is_one_that_points_have() -> None:
     ).evolve(revision=revision, source_id="turn")
     known = payload(note).keys() | revision_point(note, revision).payload.keys()
     known |= outbox.NO_LEASE.keys()
-    assert INDEXES.keys() - known <= {"expires_at", "retry_at"}
+    assert INDEXES.keys() - known <= {"expires_at", "retry_at", "tier", "used_at", "counted"}
 
 
 def test_a_note_is_found_under_each_of_its_prefixes() -> None:

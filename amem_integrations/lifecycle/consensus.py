@@ -1,0 +1,163 @@
+"""Consensus: notes that say the same as another, and so confirm it or support it.
+
+Said on another occasion, a note confirms the other; if it came from another source as well, it
+supports it. Asked only for notes that are new or have new content; `maintain` calls this.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import combinations
+from math import ceil, hypot
+
+from amem_integrations.conditions import match
+from amem_integrations.lifecycle.confidence import source_of
+from amem_integrations.lifecycle.counting import Occasions, write_life
+from amem_integrations.lifecycle.policy import Policy
+from amem_integrations.lifecycle.tiers import came_up
+from amem_integrations.namespace import Namespace
+from amem_integrations.note import CONTRADICTS, CORRECTS, REPEATS, Link, Note, Status
+from amem_integrations.ports import IO, Point, Query, Vector
+from amem_integrations.store.reading import load
+from amem_integrations.store.schema import within
+
+SHOWN = (Status.RAW, Status.PLAIN, Status.FORMED, Status.PARKED)
+_NEAREST = 16
+_SAMPLE = 48
+_USUAL = 0.99
+_NUMBER = re.compile(r"\d+")
+_OPPOSED = (CORRECTS, CONTRADICTS)
+
+
+async def usual_nearness(io: IO, namespace: Namespace) -> float:
+    """The cosine that 99 of 100 random pairs of its notes do not reach; 0 for a single note."""
+    # Ids are digests, so the first ones are as good as any.
+    where = within(namespace, match("status", *SHOWN))
+    found = await io.engine.scroll(where, limit=_SAMPLE, fields=("kind",))
+    points = await io.engine.get([point.id for point in found], vectors=True)
+    units = [_unit(point.dense[0]) for point in points if point.dense]
+    cosines = sorted(sum(map(float.__mul__, a, b)) for a, b in combinations(units, 2))
+    return cosines[ceil(_USUAL * len(cosines)) - 1] if cosines else 0.0
+
+
+def say_the_same(one: Note, other: Note) -> bool:
+    """Whether two notes that are near by meaning confirm each other.
+
+    They are about one subject or by one speaker, name the same numbers, and neither is there
+    to set the other right. A repetition that was recognised as one always does.
+    """
+    kinds = {
+        link.kind
+        for link in (*one.outgoing, *other.outgoing)
+        if {link.source, link.to} == {one.id, other.id}
+    }
+    if kinds.intersection(_OPPOSED) or one.valid_until != other.valid_until:
+        return False
+    if other.id in one.contested_by or one.id in other.contested_by:
+        return False
+    if REPEATS in kinds:
+        return True
+    by_one = one.speaker is not None and one.speaker == other.speaker
+    return _numbers(one) == _numbers(other) and (by_one or bool(_subject(one) & _subject(other)))
+
+
+def is_support(note: Note, other: Note) -> bool:
+    """Whether `other`, which says the same, comes of another session and another source."""
+    if note.session == other.session:
+        return False
+    return source_of(note) != source_of(other) or note.speaker != other.speaker
+
+
+async def agree(
+    io: IO,
+    namespace: Namespace,
+    note_ids: Sequence[str],
+    usual: float,
+    occasions: Occasions,
+    policy: Policy,
+) -> set[str]:
+    """Put down, of these notes and of those that say the same, who confirms whom.
+
+    Returns the ids of those whose figures changed. Everything is computed anew from what is
+    stored, so that doing it again changes nothing.
+    """
+    first = await _alike(io, namespace, note_ids, usual, policy)
+    others = sorted({note.id for alike in first.values() for note in alike[1]} - first.keys())
+    everyone = {**first, **await _alike(io, namespace, others, usual, policy)}
+    changed: set[str] = set()
+    for note, alike in everyone.values():
+        if not alike and not note.life.supports:
+            continue
+        life = occasions.seeded(note)
+        for other in sorted(alike, key=_said):
+            if other.session != note.session or occasions.session is not None:
+                life = came_up(life, occasions.said(other), _said(other), policy)
+        life = replace(life, supports=sum(is_support(note, other) for other in alike))
+        if life not in (note.life, occasions.seeded(note)):
+            await write_life(io, note, life)
+            changed.add(note.id)
+    return changed
+
+
+async def _alike(
+    io: IO, namespace: Namespace, note_ids: Sequence[str], usual: float, policy: Policy
+) -> dict[str, tuple[Note, list[Note]]]:
+    """Each of the notes, and those that say the same."""
+    points = await io.engine.get(note_ids, vectors=True) if note_ids else []
+    near = await _near(io, namespace, points, max(usual, policy.same))
+    wanted = {id for ids in near.values() for id in ids}
+    wanted.update(point.id for point in points)
+    notes = await load(io, sorted(wanted), namespace)
+    repeated = {link.to for note in notes.values() for link in note.outgoing if _repeats(link)}
+    notes |= await load(io, sorted(repeated - notes.keys()), namespace)
+    found: dict[str, tuple[Note, list[Note]]] = {}
+    for point in points:
+        if (note := notes.get(point.id)) is not None:
+            repeats = [link.to for link in note.outgoing if _repeats(link)]
+            ids = dict.fromkeys([*near.get(note.id, ()), *repeats])
+            found[note.id] = note, _same(note, [notes[id] for id in ids if id in notes])
+    return found
+
+
+async def _near(
+    io: IO, namespace: Namespace, points: Sequence[Point], least: float
+) -> Mapping[str, list[str]]:
+    where = within(namespace, match("status", *SHOWN))
+    asked = [point for point in points if point.dense]
+    if not asked:
+        return {}
+    lists = await io.engine.query(
+        [Query(list(point.dense[0]), where, _NEAREST + 1) for point in asked]
+    )
+    return {
+        point.id: [each.id for each in found if each.id != point.id and each.score >= least]
+        for point, found in zip(asked, lists, strict=True)
+    }
+
+
+def _same(note: Note, others: Iterable[Note]) -> list[Note]:
+    return [other for other in others if other.status in SHOWN and say_the_same(note, other)]
+
+
+def _repeats(link: Link) -> bool:
+    return link.kind == REPEATS
+
+
+def _said(note: Note) -> datetime:
+    return note.occurred_at or note.created_at
+
+
+def _numbers(note: Note) -> list[str]:
+    return sorted(_NUMBER.findall(note.content))
+
+
+def _subject(note: Note) -> set[str]:
+    """What a note is about; one that nobody understood yet, all that it says."""
+    terms = {term.casefold() for term in (*note.keywords, *note.tags)}
+    return terms or {note.content.casefold()}
+
+
+def _unit(vector: Sequence[float]) -> Vector:
+    length = hypot(*vector) or 1.0
+    return [x / length for x in vector]

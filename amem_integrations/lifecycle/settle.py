@@ -1,0 +1,124 @@
+"""Settling notes: into the tier they belong in, without links that are worn out, not too many.
+
+Each change is a revision of its own that can be undone. `maintain` says which notes are looked
+at; `tiers` and `ties` decide.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from amem_integrations.conditions import Not, both, match
+from amem_integrations.formation.revise import revised
+from amem_integrations.lifecycle.archive import archive
+from amem_integrations.lifecycle.change import change
+from amem_integrations.lifecycle.confidence import confidence
+from amem_integrations.lifecycle.policy import Policy
+from amem_integrations.lifecycle.tiers import may_move, tier_of
+from amem_integrations.lifecycle.ties import is_worn_out
+from amem_integrations.namespace import Namespace
+from amem_integrations.note import Note, Status
+from amem_integrations.ports import IO
+from amem_integrations.standing import Tier
+from amem_integrations.store.reading import every_note, load, revisions
+from amem_integrations.store.schema import within
+
+_ROUNDS = 4
+_SETTLED = (Status.PLAIN, Status.FORMED, Status.PARKED)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How many notes changed their tier, and how many links were removed."""
+
+    tiers: int = 0
+    pruned: int = 0
+
+    def __add__(self, other: "Settled") -> "Settled":
+        return Settled(self.tiers + other.tiers, self.pruned + other.pruned)
+
+
+async def settle(io: IO, notes: Iterable[Note], policy: Policy, analyst: str) -> Settled:
+    """Prune and move those of `notes` where that is due.
+
+    A note that waits to be formed is left to whoever forms it; one that keeps changing, to the
+    next time.
+    """
+    total = Settled()
+    for note in notes:
+        total += await _settle(io, note, policy, analyst)
+    return total
+
+
+async def _settle(io: IO, note: Note, policy: Policy, analyst: str) -> Settled:
+    done = Settled()
+    for _ in range(_ROUNDS):
+        now = io.now()
+        if note.status not in _SETTLED:
+            return done
+        if after := _pruned(note, now, policy, analyst):
+            step = Settled(pruned=len(note.outgoing) - len(after.outgoing))
+        elif after := await _moved(io, note, now, policy, analyst):
+            step = Settled(tiers=1)
+        else:
+            return done
+        if await change(io, [(note, after)]):
+            done += step
+            note = after
+            if step.tiers:
+                return done
+            continue
+        held = await load(io, [note.id], note.namespace)
+        if note.id not in held:
+            return done
+        note = held[note.id]
+    return done
+
+
+def _pruned(note: Note, now: datetime, policy: Policy, analyst: str) -> Note | None:
+    """The note without the links that are worn out; None where none is."""
+    links = tuple(link for link in note.outgoing if not is_worn_out(link, now, policy))
+    if len(links) == len(note.outgoing):
+        return None
+    after = note.evolve(links=links)
+    return revised(note, after, "pruned", note.id, now, analyst, reason="hardly ever used")
+
+
+async def _moved(io: IO, note: Note, now: datetime, policy: Policy, analyst: str) -> Note | None:
+    """The note in the tier that it belongs in; None where it is there."""
+    if not may_move(note, now, policy):
+        return None
+    tier = tier_of(note, await revisions(io, note), now, policy)
+    if tier is note.tier:
+        return None
+    # One more, as for whatever is put down of a note's life.
+    life = replace(note.life, tiered_at=now, counted=note.life.counted + 1)
+    after = replace(note, tier=tier, life=life)
+    return revised(note, after, "tiered", note.id, now, analyst, reason=_why(note.tier, tier))
+
+
+def _why(before: Tier, after: Tier) -> str:
+    if before is Tier.SHORT:
+        return "it came up on several occasions"
+    return "it stayed as it is" if after is Tier.LONG else "it was revised again and again"
+
+
+async def thin_out(io: IO, namespace: Namespace, policy: Policy, analyst: str) -> int:
+    """Archive the least believed short notes beyond as many as there may be; how many.
+
+    What a caller put as a value is his to keep, and so is what waits to be formed.
+    """
+    short = both(match("status", *_SETTLED), Not(match("tier", Tier.MID, Tier.LONG)))
+    where = within(namespace, short)
+    if await io.engine.count(where) <= policy.most_short:
+        return 0
+    now = io.now()
+    notes = [note for note in await every_note(io, where) if note.value_json is None]
+    notes.sort(key=lambda note: (confidence(note, now, policy), note.created_at))
+    excess = max(0, len(notes) - policy.most_short)
+    reason = f"the least believed of more than {policy.most_short} short notes"
+    return await archive(io, _oldest_first(notes[:excess]), reason, analyst=analyst)
+
+
+def _oldest_first(notes: Sequence[Note]) -> list[Note]:
+    return sorted(notes, key=lambda note: note.created_at)

@@ -1,0 +1,121 @@
+"""Reports of use: which notes helped with what, or contradicted it, kept until they are counted.
+
+A report is a point of its own, so that reporting touches no note. `lifecycle.feedback` writes
+them, `lifecycle.maintain` reads them. They go with any of their notes, and with the namespace.
+"""
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from amem_integrations.conditions import EVERYTHING, Condition, Range, both, match
+from amem_integrations.errors import StoreError
+from amem_integrations.namespace import Namespace, encode
+from amem_integrations.ports import IO, Point, Vector
+from amem_integrations.store.reading import every_point
+from amem_integrations.store.schema import micros, moment
+
+Outcome: TypeAlias = Literal["used", "conflict"]
+OUTCOMES = ("used", "conflict")
+
+_KIND = match("kind", "use")
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One report: what came of notes that were in a prompt together.
+
+    notes: their ids. ways: the links, as (source, to), by which some of them had been found.
+    session: in which conversation; None if nobody said. query: the vector of the question, if
+    it is known; it is not read with the rest (`queries_of`).
+    """
+
+    id: str
+    at: datetime
+    notes: tuple[str, ...]
+    outcome: Outcome
+    ways: tuple[tuple[str, str], ...] = ()
+    session: str | None = None
+    query: Vector | None = None
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """The notes, and those at the ends of the ways."""
+        ends = (end for way in self.ways for end in way)
+        return tuple(dict.fromkeys((*self.notes, *ends)))
+
+
+async def save_use(io: IO, namespace: Namespace, use: Use) -> None:
+    """Keep a report. Raises StoreError."""
+    told: dict[str, Any] = {
+        "notes": list(use.notes),
+        "outcome": use.outcome,
+        "ways": [list(way) for way in use.ways],
+        "session": use.session,
+    }
+    payload: dict[str, Any] = {
+        "kind": "use",
+        "owner": encode(namespace),
+        "of": list(use.concerns),
+        "created_at": micros(use.at),
+        "use": json.dumps(told, ensure_ascii=False),
+    }
+    point = Point(use.id, payload, [] if use.query is None else [use.query])
+    if await io.engine.insert([point]):
+        raise StoreError(f"Use {use.id} was reported before.")
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
+
+
+async def uses_since(
+    io: IO, namespace: Namespace, since: datetime | None, until: datetime
+) -> list[Use]:
+    """The reports after `since`, up to `until`, oldest first."""
+    after = None if since is None else micros(since)
+    when = Range("created_at", gt=after, lte=micros(until))
+    points = await every_point(io, _kept(namespace, when))
+    return sorted(map(_use, points), key=lambda use: (use.at, use.id))
+
+
+async def uses_of(io: IO, namespace: Namespace, note_ids: Sequence[str]) -> list[Use]:
+    """Every report that is kept of any of these notes, oldest first."""
+    points = await every_point(io, _kept(namespace, match("of", *note_ids)))
+    return sorted(map(_use, points), key=lambda use: (use.at, use.id))
+
+
+async def all_uses(io: IO, namespace: Namespace) -> list[Use]:
+    """Every report that is kept, oldest first."""
+    points = await every_point(io, _kept(namespace, EVERYTHING))
+    return sorted(map(_use, points), key=lambda use: (use.at, use.id))
+
+
+async def queries_of(io: IO, uses: Sequence[Use]) -> list[Vector]:
+    """The vectors of their questions, of those that have one."""
+    points = await io.engine.get([use.id for use in uses], vectors=True)
+    return [list(point.dense[0]) for point in points if point.dense]
+
+
+async def drop_uses(io: IO, namespace: Namespace, before: datetime) -> None:
+    """Remove the reports that are older than `before`."""
+    await io.engine.delete(_kept(namespace, Range("created_at", lt=micros(before))))
+
+
+def _kept(namespace: Namespace, where: Condition) -> Condition:
+    return both(_KIND, match("owner", encode(namespace)), where)
+
+
+def _use(point: Point) -> Use:
+    told: dict[str, Any] = json.loads(point.payload["use"])
+    return Use(
+        id=point.id,
+        at=moment(point.payload["created_at"]),
+        notes=tuple(told["notes"]),
+        outcome=told["outcome"],
+        ways=tuple((source, to) for source, to in told["ways"]),
+        session=told["session"],
+    )
