@@ -6,12 +6,14 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Required, TypedDict, Unpack
 
 from amem_integrations.forming import Rooms
+from amem_integrations.lifecycle.belief import backlinks_believed, believed
 from amem_integrations.models.reranking import RerankerSpec
 from amem_integrations.namespace import Namespace
-from amem_integrations.note import Hit
+from amem_integrations.note import Hit, as_utc
 from amem_integrations.ports import IO
 from amem_integrations.recall.rerank import reranking_by
 from amem_integrations.recall.search import search
@@ -46,7 +48,12 @@ async def find(
         options = replace(options, min_relevance=min_relevance)
     if reranker is not None:
         reranking = reranking_by(reranker, rooms.settings.ledger.count)
-    return await search(io, query, **asked, options=options, reranking=reranking)
+    believe, policy = None, rooms.policy
+    if policy is not None:
+        options = replace(options, path=policy.path, drop=policy.drop)
+        at = asked.get("at")
+        believe = partial(believed, now=io.now() if at is None else as_utc(at), policy=policy)
+    return await search(io, query, **asked, options=options, reranking=reranking, believe=believe)
 
 
 async def recall(
@@ -60,4 +67,6 @@ async def recall(
     """What `find` finds, with the links of both directions on each note."""
     hits = await find(rooms, io, query, min_relevance=min_relevance, reranker=reranker, **asked)
     notes = await with_links(io, [hit.note for hit in hits])
+    if rooms.policy is not None:
+        notes = [backlinks_believed(note, io.now(), rooms.policy) for note in notes]
     return [replace(hit, note=note) for hit, note in zip(hits, notes, strict=True)]

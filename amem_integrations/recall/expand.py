@@ -6,6 +6,7 @@ One query a hop, for ids only; of the linked notes, those that could win a place
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import fsum
+from typing import NamedTuple
 
 from amem_integrations.conditions import Any as AnyOf
 from amem_integrations.conditions import Condition, both, ids, match
@@ -32,10 +33,12 @@ async def expand(
     """`hits` and the notes that links connect to them, in either direction, best first.
 
     A link closes part of the gap between its two notes: it lifts the weaker one by what it
-    lacks × link weight × damping × the confidence of both, so a note that nothing else found
-    enters with its source's score × all of these; of several ways to a note the best counts.
+    lacks × link weight × damping, so a note that nothing else found enters with its source's
+    score × these; of several ways to a note the best counts.
+    A way is believed as its last note is, × the weights of its links. One that is believed less
+    than `options.path` gives less in proportion, which "doubt" says; or nothing at all.
     A link of KINDS_SEEN lifts no note that the signals found: they know what it knows.
-    Further hops start from the score that was reached, so every doubt along a path weighs.
+    Further hops start from the score that was reached.
     ranked: all that the signals found, since a linked note keeps its own score.
     k: how many places there are to be won.
     A hop costs one query, for at most `options.fan_out` ids whatever hangs on a hub, and the
@@ -47,8 +50,9 @@ async def expand(
     own |= {hit.note.id: hit.score for hit in hits}
     bar = hits[k - 1].score if len(hits) >= k else -1.0
     most_told = fsum(weighed(MOST_TOLD, options).values())
-    arrived: dict[str, tuple[float, Link]] = {}
-    sources = {hit.note.id: hit.score * hit.note.confidence for hit in hits[: options.followed]}
+    arrived: dict[str, _Way] = {}
+    sources = {hit.note.id: hit.score for hit in hits[: options.followed]}
+    weights = dict.fromkeys(sources, 1.0)
     for hop in range(hops):
         if not any(sources.values()):
             break
@@ -68,17 +72,20 @@ async def expand(
             whys[id] = {**found, **weighed(told(note), options)}
             own[id] = fsum(whys[id].values())
         reached: dict[str, float] = {}
+        ways: dict[str, float] = {}
         for source, link in _edges(sources, notes):
             target = link.other(source)
             if target in ranked and link.kind in KINDS_SEEN:
                 continue
             before = own.get(target, 0.0)
-            confidence = notes[target].confidence
-            lift = (sources[source] - before) * link.weight * options.damping * confidence
-            if lift > (arrived[target][0] if target in arrived else 0.0):
-                arrived[target] = lift, link
-                reached[target] = before * confidence + lift
-        sources = reached
+            lift = (sources[source] - before) * link.weight * options.damping
+            weight = weights[source] * link.weight
+            share = _believed(notes[target].confidence * weight, options)
+            if lift * share > (arrived[target].gain if target in arrived else 0.0):
+                arrived[target] = _Way(lift, share, link)
+                reached[target] = before + lift * share
+                ways[target] = weight
+        sources, weights = reached, ways
     found = [
         _hit(note, whys[id], arrived.get(id))
         for id, note in notes.items()
@@ -122,9 +129,30 @@ def _edges(sources: Collection[str], notes: Mapping[str, Note]) -> Iterator[tupl
                     yield link.to, link
 
 
-def _hit(note: Note, own: Mapping[str, float], arrived: tuple[float, Link] | None) -> Hit:
+class _Way(NamedTuple):
+    """What a link adds to a score, and the share of it that is believed."""
+
+    lift: float
+    share: float
+    link: Link
+
+    @property
+    def gain(self) -> float:
+        return self.lift * self.share
+
+
+def _believed(confidence: float, options: RecallOptions) -> float:
+    """The share of what a way gives that counts."""
+    if confidence >= options.path:
+        return 1.0
+    return 0.0 if options.drop else confidence / options.path
+
+
+def _hit(note: Note, own: Mapping[str, float], way: _Way | None) -> Hit:
     why = dict(own)
-    via = None
-    if arrived is not None:
-        why["link"], via = arrived
-    return Hit(note, fsum(why.values()), why, via)
+    if way is None:
+        return Hit(note, fsum(why.values()), why)
+    why["link"] = way.lift
+    if way.share < 1:
+        why["doubt"] = way.gain - way.lift
+    return Hit(note, fsum(why.values()), why, way.link)

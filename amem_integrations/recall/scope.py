@@ -4,10 +4,10 @@
 note gets around it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from amem_integrations.conditions import Any as AnyOf
 from amem_integrations.conditions import Condition, Not, Range, match
@@ -19,6 +19,8 @@ from amem_integrations.store.filter_tree import And, Filter, Negation, Or
 from amem_integrations.store.reading import load
 from amem_integrations.store.schema import micros, within
 
+Believe: TypeAlias = Callable[[Note], Note]
+
 _SHOWN = (Status.RAW, Status.PLAIN, Status.FORMED, Status.PARKED)
 
 
@@ -27,18 +29,23 @@ class Scope:
     """`where` is met by every note that may be returned.
 
     unverified: a filter that `where` only approximates, to be held against the notes read.
+    believe: what is computed of each note that is read.
     """
 
     namespace: Namespace
     where: Condition
     unverified: Filter | None = None
+    believe: Believe | None = None
 
     async def load(self, io: IO, ids: Iterable[str]) -> dict[str, Note]:
         """Those of the notes found under `where` that may be returned, in the order of `ids`."""
         notes = await load(io, ids, self.namespace)
-        if self.unverified is None:
-            return notes
-        return {id: note for id, note in notes.items() if filters.matches(self.unverified, note)}
+        if self.unverified is not None:
+            known = notes.items()
+            notes = {id: note for id, note in known if filters.matches(self.unverified, note)}
+        if self.believe is not None:
+            notes = {id: self.believe(note) for id, note in notes.items()}
+        return notes
 
 
 def scope_of(namespace: Namespace, filter: Mapping[Any, Any] | None, at: datetime | None) -> Scope:

@@ -26,7 +26,7 @@ from amem_integrations.recall.question import read_question
 from amem_integrations.recall.rank import Ranked
 from amem_integrations.recall.relevance import relevant
 from amem_integrations.recall.rerank import Reranking, rerank
-from amem_integrations.recall.scope import Scope, scope_of
+from amem_integrations.recall.scope import Believe, Scope, scope_of
 from amem_integrations.recall.signals import answered, told
 from amem_integrations.recall.standing import standing
 from amem_integrations.store.schema import within
@@ -56,6 +56,7 @@ async def search(
     at: datetime | None = None,
     options: RecallOptions = DEFAULT_OPTIONS,
     reranking: Reranking | None = None,
+    believe: Believe | None = None,
 ) -> list[Hit]:
     """The `k` best notes of exactly this namespace, best first; fewer if fewer are there.
 
@@ -65,13 +66,14 @@ async def search(
     at: as of then: notes that occurred later are left out, as are notes without
         `occurred_at` that were created later. A naive datetime is taken as UTC.
     reranking: who has the last word on the order of the best notes.
+    believe: what is computed of each note, such as its confidence.
     Each hit's note carries the links that it made itself.
     Raises InvalidInputError for a blank query or a negative number, InvalidFilterError, and
     whatever the embedder or the store raises.
     """
     query = _readable(query)
     check_counts(k=k, hops=hops)
-    scope = scope_of(namespace, filter, at)
+    scope = replace(scope_of(namespace, filter, at), believe=believe)
     if k == 0:
         return []
     speakers = await _speakers(io, scope) if options.speaker else ()
@@ -112,7 +114,8 @@ async def search(
 
 async def _speakers(io: IO, scope: Scope) -> Collection[str]:
     where = within(scope.namespace)
-    return (await io.engine.facet("speaker", where, limit=_MOST_SPEAKERS)).keys()
+    found = await io.engine.facet("speaker", where, limit=_MOST_SPEAKERS, exact=False)
+    return found.keys()
 
 
 def _readable(query: object) -> str:

@@ -121,31 +121,56 @@ def test_a_link_lifts_the_weaker_note_and_sends_no_echo_back(asked: Canned) -> N
     assert by_name(find(asked, hops=2))["best"].why.keys() == {"dense", "sparse"}
 
 
-@pytest.mark.parametrize(("weight", "confidence"), [(0.5, 1.0), (1.0, 0.5)])
-def test_a_weak_link_and_a_doubtful_note_damp_the_path(
-    asked: Canned, weight: float, confidence: float
-) -> None:
-    asked.add("linked", confidence=confidence)
-    asked.add("best", links={"linked": weight})
+def test_a_weak_link_gives_less(asked: Canned) -> None:
+    asked.add("linked")
+    asked.add("best", links={"linked": 0.5})
     asked.answer({"linked": 0.05})
     hits = by_name(find(asked))
     assert hits["linked"].score == pytest.approx(0.5 * 0.5 * hits["best"].score)
 
 
-def test_a_doubtful_source_damps_what_it_leads_to_but_not_itself(asked: Canned) -> None:
-    asked.add("linked")
-    asked.add("best", links={"linked": 1.0}, confidence=0.25)
+@pytest.mark.parametrize(("weight", "confidence"), [(1.0, 0.1), (0.2, 0.5)])
+def test_a_way_that_is_hardly_believed_gives_less_in_proportion(
+    asked: Canned, weight: float, confidence: float
+) -> None:
+    asked.add("linked", confidence=confidence)
+    asked.add("best", links={"linked": weight})
     asked.answer({"linked": 0.05})
-    hits = by_name(find(asked))
-    assert hits["best"].why.keys() == {"dense", "sparse"}
-    assert hits["linked"].score == pytest.approx(0.5 * 0.25 * hits["best"].score)
+    hits = by_name(find(asked, options=without_text(path=0.2)))
+    linked = hits["linked"]
+    assert linked.score == pytest.approx(0.5 * 0.5 * weight * hits["best"].score)
+    assert linked.why == {"link": 2 * linked.score, "doubt": -linked.score}
+
+
+def test_a_way_is_as_doubtful_as_all_of_its_links_together(asked: Canned) -> None:
+    asked.add("far", confidence=0.5)
+    asked.add("near", links={"far": 0.5})
+    asked.add("best", links={"near": 0.5})
+    asked.answer({"near": 0.05}, {"far": 0.01})
+    hits = by_name(find(asked, hops=2, options=without_text(path=0.25)))
+    assert "doubt" not in hits["near"].why
+    assert hits["far"].why["doubt"] == pytest.approx(-0.5 * hits["far"].why["link"])
+
+
+def test_a_doubtful_way_gives_nothing_where_that_is_asked_for(asked: Canned) -> None:
+    asked.add("linked", confidence=0.1)
+    asked.add("best", links={"linked": 1.0})
+    asked.answer({"linked": 0.05})
+    assert "linked" not in names(find(asked, options=without_text(path=0.2, drop=True)))
+
+
+def test_a_doubtful_note_that_was_found_by_itself_keeps_its_score(asked: Canned) -> None:
+    asked.add("best", confidence=0.1)
+    asked.answer({})
+    doubted = by_name(find(asked, options=without_text(path=0.2)))["best"]
+    assert doubted.why.keys() == {"dense", "sparse"}
 
 
 def test_a_note_of_no_confidence_is_not_reached(asked: Canned) -> None:
     asked.add("linked", confidence=0.0)
     asked.add("best", links={"linked": 1.0})
     asked.answer({"linked": 0.05})
-    assert "linked" not in names(find(asked))
+    assert "linked" not in names(find(asked, options=without_text(path=0.2)))
 
 
 def test_of_several_paths_the_best_counts(asked: Canned) -> None:
