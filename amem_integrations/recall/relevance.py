@@ -97,12 +97,8 @@ def coverage(
 
 def _around(id: str, turns: Turns) -> dict[str, float]:
     """How far a word counts for the note, by the note that has it: itself, and those around it."""
-    around = {id: _HELD[0]}
-    for offset, weight in _HELD.items():
-        beside = turns.beside(id, offset)
-        if beside is not None:
-            around.setdefault(beside, weight)
-    return around
+    found = {turns.beside(id, offset): weight for offset, weight in _HELD.items()}
+    return {id: 1.0, **{beside: weight for beside, weight in found.items() if beside is not None}}
 
 
 def _near(hits: Sequence[Hit]) -> Condition:
