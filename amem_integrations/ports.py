@@ -119,8 +119,13 @@ class Engine(Protocol):
 
     async def count(self, where: Condition) -> int: ...
 
-    async def facet(self, key: str, where: Condition, *, limit: int) -> dict[str, int]:
-        """How many points hold each value of the keyword field `key`."""
+    async def facet(
+        self, key: str, where: Condition, *, limit: int, exact: bool = True
+    ) -> dict[str, int]:
+        """How many points hold each value of the keyword field `key`.
+
+        exact: without it the counts may be off, and the answer comes several times as quickly.
+        """
         ...
 
     async def insert(self, points: Sequence[Point]) -> frozenset[str]:

@@ -127,14 +127,16 @@ class ClientEngine:
         result = await self._ask("count", count_filter=to_filter(where), exact=True)
         return result.count
 
-    async def facet(self, key: str, where: Condition, *, limit: int) -> dict[str, int]:
+    async def facet(
+        self, key: str, where: Condition, *, limit: int, exact: bool = True
+    ) -> dict[str, int]:
         """How many points hold each value of the keyword field `key`."""
         check_condition(where)
         _require_index(key, Index.KEYWORD, Index.TENANT)
         if limit < 1:
             return {}
         result = await self._ask(
-            "facet", key=key, facet_filter=to_filter(where), limit=limit, exact=True
+            "facet", key=key, facet_filter=to_filter(where), limit=limit, exact=exact
         )
         return {str(hit.value): hit.count for hit in result.hits}
 

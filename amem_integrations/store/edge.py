@@ -92,10 +92,12 @@ class EdgeEngine:
         with self._open().use() as opened:
             return opened.count(edge.CountRequest(exact=True, filter=compile_filter(where)))
 
-    async def facet(self, key: str, where: Condition, *, limit: int) -> dict[str, int]:
+    async def facet(
+        self, key: str, where: Condition, *, limit: int, exact: bool = True
+    ) -> dict[str, int]:
         with self._open().use() as opened:
             request = edge.FacetRequest(
-                key, max(limit, 0), exact=True, filter=compile_filter(where)
+                key, max(limit, 0), exact=exact, filter=compile_filter(where)
             )
             hits = opened.facet(request).hits
         # Values that only points outside of `where` hold come with a count of zero.

@@ -46,7 +46,7 @@ class CannedEngine:
         self.read.update(ids)
         return [self.points[id] for id in ids if id in self.points]
 
-    async def facet(self, key: str, where: Condition, *, limit: int) -> dict[str, int]:
+    async def facet(self, key: str, where: Condition, *, limit: int, exact: bool) -> dict[str, int]:
         self.calls.append("facet")
         return dict(Counter(self._values(key)))
 

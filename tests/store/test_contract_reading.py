@@ -248,6 +248,16 @@ async def test_a_facet_gives_the_most_frequent_values_within_its_limit(engine: D
     assert await engine.facet("speaker", EVERYTHING, limit=2) == {"s1": 2, "s2": 2}
 
 
+async def test_a_facet_that_need_not_be_exact_knows_the_values_that_are_there(
+    engine: Driven,
+) -> None:
+    await engine.insert([point(n, speaker=f"s{n % 3}") for n in range(1, 6)])
+    await engine.insert([point(9, ns="b", speaker="elsewhere")])
+    await engine.delete(HasId((id_of(2), id_of(5))))
+    facet = await engine.facet("speaker", match("ns", "a"), limit=9, exact=False)
+    assert facet.keys() == {"s0", "s1"}
+
+
 async def test_a_facet_can_list_a_thousand_namespaces(engine: Driven) -> None:
     await engine.insert([point(n, ns=f'["users","u{n}"]') for n in range(1000)])
     facet = await engine.facet("ns", match("kind", "note"), limit=100_000)
