@@ -6,11 +6,12 @@ from typing import Any
 
 from amem_integrations import operations
 from amem_integrations.finding import Asked, recall
+from amem_integrations.lifecycle.belief import all_believed
 from amem_integrations.models.reranking import RerankerSpec
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.note import Hit, Link, Note, Revision
-from amem_integrations.operations import Forms, NamespaceLike, NoteLike, address
-from amem_integrations.ports import run
+from amem_integrations.operations import Forms, NamespaceLike, NoteLike, Rooms, address
+from amem_integrations.ports import IO, run
 from amem_integrations.recall.pack import Order, pack
 from amem_integrations.store.reading import namespaces
 from amem_integrations.weaving import turn_of
@@ -79,11 +80,11 @@ class Recalling(Forms):
 
     def get(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Note | None:
         """The note as it is now, with the links of both directions; None if it is not there."""
-        return run(operations.read(self._sync, *address(note, namespace)))
+        return run(_read(self._rooms, self._sync, *address(note, namespace)))
 
     async def aget(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Note | None:
         """`get`, awaited."""
-        return await operations.read(self._async, *address(note, namespace))
+        return await _read(self._rooms, self._async, *address(note, namespace))
 
     def links(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> tuple[Link, ...]:
         """The links of a note, those it made and those made to it."""
@@ -120,11 +121,11 @@ class Recalling(Forms):
 
     def recent(self, *, namespace: NamespaceLike = DEFAULT, limit: int = 20) -> list[Note]:
         """The notes stored last, newest first."""
-        return run(operations.listed(self._sync, as_namespace(namespace), limit))
+        return run(_recent(self._rooms, self._sync, as_namespace(namespace), limit))
 
     async def arecent(self, *, namespace: NamespaceLike = DEFAULT, limit: int = 20) -> list[Note]:
         """`recent`, awaited."""
-        return await operations.listed(self._async, as_namespace(namespace), limit)
+        return await _recent(self._rooms, self._async, as_namespace(namespace), limit)
 
     def namespaces(self) -> list[Namespace]:
         """Every namespace that holds notes, in order."""
@@ -141,3 +142,12 @@ class Recalling(Forms):
     async def acount(self, namespace: NamespaceLike | None = None) -> int:
         """`count`, awaited."""
         return sum((await operations.counts(self._async, namespace)).values())
+
+
+async def _read(rooms: Rooms, io: IO, note_id: str, namespace: Namespace) -> Note | None:
+    note = await operations.read(io, note_id, namespace)
+    return all_believed([note], io.now(), rooms.policy)[0] if note is not None else None
+
+
+async def _recent(rooms: Rooms, io: IO, namespace: Namespace, limit: int) -> list[Note]:
+    return all_believed(await operations.listed(io, namespace, limit), io.now(), rooms.policy)
