@@ -112,12 +112,13 @@ async def ranked(
     missing = turns.missing_beside(best[: options.around])
     if missing and options.sparse and lists.bm25:
         around = match("place", *sorted(missing))
-        for sureness, where in _asked_of(scope, question) or [(0.0, scope.where)]:
-            limit = len(missing) * len(OFFSETS)
-            beside = await _scrolled(io, "place", both(where, around), limit)
-            turns = Turns({**turns, **beside})
-            if sureness:
-                asked = {**asked, **dict.fromkeys(beside, sureness)}
+        limit = len(missing) * len(OFFSETS)
+        beside = await _scrolled(io, "place", both(scope.where, around), limit)
+        # Those of other speakers too: what they said is what the turns asked for were said about.
+        turns = Turns({**turns, **beside})
+        for sureness, where in _asked_of(scope, question) if beside else ():
+            theirs = await _scrolled(io, "place", both(where, around), limit)
+            asked = {**asked, **dict.fromkeys(theirs, sureness)}
         if days:
             moments |= await _moments(io, turns.keys() - moments.keys())
     joined = fuse(
