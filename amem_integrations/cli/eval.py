@@ -78,7 +78,10 @@ def recall(
         ),
     ] = None,
     ablate: Annotated[
-        bool, typer.Option("--ablate", help="--without every signal, one at a time.")
+        bool,
+        typer.Option(
+            "--ablate", help="--without every signal, one at a time, and without formation."
+        ),
     ] = False,
     against: Annotated[
         list[Path] | None,
@@ -113,7 +116,7 @@ def recall(
     dataset = read_dataset(data, limit=limit)
     earlier = [earlier_run(path, dataset, k=depth) for path in against or ()]
     with (
-        _opened(location, formation, model, mode, embedder, api_key) as (memory, questions),
+        _opened(location, formation, True, model, mode, embedder, api_key) as (memory, questions),
         _progress() as stage,
     ):
         filled = fill(memory, dataset, stage("remembering"))
@@ -126,6 +129,11 @@ def recall(
         for name, changed in ablated.items():
             named = f"without {name}"
             runs.append(ask(filled, changed, questions, k=depth, name=named, progress=stage(named)))
+        for name, changes in (_formed_less(formation, model) if ablate else {}).items():
+            named = f"without {name}"
+            with _opened(location, *changes, None, mode, embedder, api_key) as (other, its):
+                less = fill(other, dataset, stage(f"remembering {named}"))
+                runs.append(ask(less, setup, its, k=depth, name=named, progress=stage(named)))
         report = as_dict(score(dataset, [*runs, *earlier], cutoffs), filled, questions, cutoffs)
     if as_json:
         typer.echo(json.dumps(report, indent=1))
@@ -158,7 +166,7 @@ def abstention(
     setup = Setup(with_settings(DEFAULT_OPTIONS, settings or ()), hops)
     dataset = read_dataset(data, limit=limit)
     with (
-        _opened(location, formation, model, mode, embedder, api_key) as (memory, _),
+        _opened(location, formation, True, model, mode, embedder, api_key) as (memory, _),
         _progress() as stage,
     ):
         filled = fill(memory, dataset, stage("remembering"))
@@ -172,10 +180,21 @@ def abstention(
         eval_table.show_abstention(render.terminal(), report)
 
 
+def _formed_less(
+    formation: Formed | None, model: str | None
+) -> dict[str, tuple[Formed | None, bool]]:
+    """Ways to form notes that cost no model call: raw, and as they are but without evolution."""
+    if formation == "off":
+        return {}
+    raw: dict[str, tuple[Formed | None, bool]] = {"formation": ("off", True)}
+    return raw if model is not None else {"evolution": ("free", False), **raw}
+
+
 @contextmanager
 def _opened(
     location: str | None,
     formation: Formed | None,
+    evolve: bool,
     model: str | None,
     mode: str,
     embedder: str | None,
@@ -194,6 +213,7 @@ def _opened(
         formation="off" if formation == "off" else "inline",
         mode="fused" if model is None else mode,
         api_key=api_key,
+        evolve=evolve,
     ) as memory:
         yield memory, questions
 

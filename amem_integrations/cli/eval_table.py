@@ -10,6 +10,9 @@ from rich.text import Text
 from amem_integrations.cli import render
 
 _MAIN = "recall@10"
+_WITHOUT = "without "
+# In which group of questions, and by what, the worth of a signal is shown, where there are such.
+_WORTH = (("core", "recall@5"), ("core", _MAIN), ("multi-hop", _MAIN))
 _SHORT = {"recall": "R", "mrr": "MRR", "ndcg": "nDCG", "all": "all"}
 
 Report = Mapping[str, Any]
@@ -21,6 +24,10 @@ def show(console: Console, report: Report) -> None:
     for line in _legend(report):
         console.print(line, style="dim")
     console.print()
+    if any(run["name"].startswith(_WITHOUT) for run in report["runs"]):
+        console.print(_worth(report))
+        console.print("What each adds, paired by question, and its 95% interval.", style="dim")
+        console.print()
     console.print(_times(report))
     console.print()
     console.print(_facts(report))
@@ -66,9 +73,27 @@ def _scores(report: Report) -> Table:
                 last = _interval(estimates[_MAIN])
             else:
                 ahead = run["difference"][group][_MAIN]
-                last = f"{100 * ahead['mean']:+.1f} {_interval(ahead)}"
+                last = _difference(ahead)
             table.add_row(f"  {render.plain(run['name'])}", *values, last)
     return table
+
+
+def _worth(report: Report) -> Table:
+    first, *others = report["runs"]
+    columns = [each for each in _WORTH if each[1] in first["estimates"].get(each[0], {})]
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("worth of", overflow="ellipsis")
+    for group, metric in columns:
+        table.add_column(f"{_short(metric)}, {group}", justify="right", no_wrap=True)
+    for run in others:
+        if run["name"].startswith(_WITHOUT):
+            added = (run["difference"][group][metric] for group, metric in columns)
+            table.add_row(render.plain(run["name"][len(_WITHOUT) :]), *map(_difference, added))
+    return table
+
+
+def _difference(estimate: Mapping[str, Any]) -> str:
+    return f"{100 * estimate['mean']:+.1f} {_interval(estimate)}"
 
 
 def _short(metric: str) -> str:

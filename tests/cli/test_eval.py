@@ -82,10 +82,24 @@ def test_json_has_the_runs_with_their_estimates(data: Path) -> None:
 
 def test_ablate_leaves_out_each_signal_in_turn(data: Path) -> None:
     _, *runs = report(data, "--ablate", "--set", "damping=0")["runs"]
-    assert [run["name"] for run in runs][:2] == ["without dense", "without sparse"]
-    for run in runs:
+    *signals, evolution, formation = runs
+    assert [run["name"] for run in signals][:2] == ["without dense", "without sparse"]
+    assert [evolution["name"], formation["name"]] == ["without evolution", "without formation"]
+    for run in signals:
         assert not run["options"][run["name"].removeprefix("without ")]
         assert run["options"]["damping"] == 0
+
+
+def test_raw_notes_have_no_formation_to_leave_out(data: Path) -> None:
+    runs = report(data, "--ablate", "--formation", "off")["runs"]
+    assert not {"without evolution", "without formation"} & {run["name"] for run in runs}
+
+
+def test_what_a_signal_is_worth_has_a_table_of_its_own(data: Path) -> None:
+    shown = call(data, "--without", "speaker").stdout
+    assert re.search(r"worth of +R@5, core +R@10, core +R@10, multi-hop\n", shown)
+    assert re.search(r"^speaker +[+-]\d+\.\d", shown, re.MULTILINE)
+    assert "worth of" not in call(data).stdout
 
 
 def test_settings_hold_for_every_run(data: Path) -> None:
