@@ -35,15 +35,19 @@ def same_as(note: Note) -> Same:
     return note.speaker, text
 
 
-def distinct(hits: Iterable[Hit], k: int) -> list[Hit]:
+def distinct(hits: Iterable[Hit], k: int, known: dict[str, Same]) -> list[Hit]:
     """`hits` without those that near-identical better ones stand for.
 
     Of these only as many stay as would else leave one of `k` places empty.
+    known: `same_as` by note id, as one search asks several times; it is filled.
     """
     firsts: dict[Same, Hit] = {}
     repeats: list[Hit] = []
     for hit in hits:
-        if firsts.setdefault(same_as(hit.note), hit) is not hit:
+        same = known.get(hit.note.id)
+        if same is None:
+            same = known[hit.note.id] = same_as(hit.note)
+        if firsts.setdefault(same, hit) is not hit:
             repeats.append(hit)
     return [*firsts.values(), *repeats[: max(k - len(firsts), 0)]]
 

@@ -18,7 +18,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Hit, Note, as_utc
 from amem_integrations.ports import IO
-from amem_integrations.recall.distinct import distinct, diverse
+from amem_integrations.recall.distinct import Same, distinct, diverse
 from amem_integrations.recall.expand import expand, place, weighed
 from amem_integrations.recall.lists import listed, ranked
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
@@ -82,6 +82,7 @@ async def search(
     vector = await io.embed_query(question.text[:MAX_EMBEDDED_CHARS])
     terms = io.sparse.query(question.text)
     known: dict[str, Note | None] = {}
+    same: dict[str, Same] = {}
     places = max(k, CHOICE) if reranking or options.diversity else k
     depth = max(DEPTH, 2 * places)
     while True:
@@ -93,17 +94,17 @@ async def search(
             return []
         lists = await listed(io, scope, question, vector, terms, depth, options)
         found = await ranked(io, scope, lists, question, places, options)
-        hits = await _best(io, scope, found, places, known, options)
+        hits = await _best(io, scope, found, places, known, same, options)
         if len(hits) >= places or depth == total or lists.are_complete:
             break
         # Short of notes although a list was cut: not all that was read met the filter.
         depth *= 4
     if hops and hits and options.damping:
         by_id = {each.id: each for each in found}
-        best = places + (len(hits) - len(distinct(hits, 0)) if options.fold else 0)
+        best = places + (len(hits) - len(distinct(hits, 0, same)) if options.fold else 0)
         hits = await expand(io, scope, hits, by_id, vector, k=best, hops=hops, options=options)
     hits = standing(hits, moment, options)
-    hits = (distinct(hits, k) if options.fold else sorted(hits, key=place))[:places]
+    hits = (distinct(hits, k, same) if options.fold else sorted(hits, key=place))[:places]
     if reranking is not None:
         hits = await rerank(io, query, hits, reranking)
     hits = sorted(diverse(hits, k, options.diversity), key=place)
@@ -137,18 +138,19 @@ async def _best(
     ranked: list[Ranked],
     k: int,
     known: dict[str, Note | None],
+    same: dict[str, Same],
     options: RecallOptions,
 ) -> list[Hit]:
     """At least the first `k` of `ranked` that may be returned, with what their texts tell.
 
-    known: what was read already.
+    known: what was read already. same: see `distinct`.
     """
     wanted = max(k, _READ)
     hits: list[Hit] = []
     start = 0
     # Once they are all read, those that say the same as a better one make way for others.
     while start < len(ranked) and (
-        len(hits) < wanted or (options.fold and len(distinct(hits, 0)) < k)
+        len(hits) < wanted or (options.fold and len(distinct(hits, 0, same)) < k)
     ):
         missing = wanted - len(hits)
         if start:

@@ -69,12 +69,12 @@ def test_the_same_words_of_another_speaker_are_another_note() -> None:
 
 def test_of_notes_that_say_the_same_the_best_takes_the_place() -> None:
     hits = [hit("tea", 3, key="a"), hit("Tea!", 2, key="b"), hit("coffee", 1)]
-    assert texts(distinct(hits, 2)) == ["tea", "coffee"]
+    assert texts(distinct(hits, 2, {})) == ["tea", "coffee"]
 
 
 def test_a_duplicate_stays_where_nothing_else_takes_the_place() -> None:
     hits = [hit("tea", 3, key="a"), hit("Tea!", 2, key="b"), hit("coffee", 1)]
-    assert texts(distinct(hits, 3)) == ["tea", "coffee", "Tea!"]
+    assert texts(distinct(hits, 3, {})) == ["tea", "coffee", "Tea!"]
 
 
 @pytest.fixture
