@@ -1,0 +1,151 @@
+"""Reports of use: what is kept of them, and which notes a reply made use of."""
+
+import pytest
+
+from amem_integrations import AgenticMemory
+from amem_integrations.conditions import match
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.lifecycle.feedback import used_in
+from amem_integrations.namespace import DEFAULT
+from amem_integrations.note import Hit, Link, make_note
+from amem_integrations.ports import run
+from amem_integrations.store.uses import all_uses, queries_of
+from tests.lifecycle.days import START as NOW
+from tests.lifecycle.days import Lived
+from tests.support import EMBEDDER, open_memory
+
+TEXTS = ("The redis cache evicts by LRU.", "The violin lesson is on Tuesday.", "Rent is due.")
+
+
+def hits(*texts: str) -> list[Hit]:
+    return [Hit(make_note(text, namespace="a", now=NOW), 1.0, {"dense": 1.0}) for text in texts]
+
+
+def reports(memory: AgenticMemory) -> int:
+    return run(memory._sync.engine.count(match("kind", "use")))
+
+
+@pytest.fixture
+def memory() -> AgenticMemory:
+    return open_memory(formation="off")
+
+
+def test_a_report_keeps_who_was_used_when_and_for_what(memory: AgenticMemory) -> None:
+    found = [memory.add(text) for text in TEXTS[:2]]
+    assert memory.feedback(found, query="what evicts?", session="monday") == 2
+    [use] = run(all_uses(memory._sync, DEFAULT))
+    assert use.notes == tuple(note.id for note in found)
+    assert (use.outcome, use.session) == ("used", "monday")
+    [query] = run(queries_of(memory._sync, [use]))
+    vector = EMBEDDER.embed_query("what evicts?")
+    assert sum(a * b for a, b in zip(query, vector, strict=True)) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_report_changes_no_note(memory: AgenticMemory) -> None:
+    note = memory.add(TEXTS[0])
+    memory.feedback(note)
+    assert memory.get(note) == note
+
+
+def test_a_report_tells_of_the_links_that_led_there(memory: AgenticMemory) -> None:
+    source, to = (memory.add(text) for text in TEXTS[:2])
+    link = Link(source.id, to.id, "both of Tuesday", NOW)
+    memory.feedback([Hit(to, 1.0, {"link": 1.0}, link)])
+    [use] = run(all_uses(memory._sync, DEFAULT))
+    assert (use.notes, use.ways) == ((to.id,), ((source.id, to.id),))
+    memory.forget(source)
+    assert reports(memory) == 0
+
+
+def test_of_notes_that_are_gone_nothing_is_kept(memory: AgenticMemory) -> None:
+    note = memory.add(TEXTS[0])
+    memory.forget(note)
+    assert memory.feedback(note) == 0
+    assert reports(memory) == 0
+
+
+def test_forgetting_a_note_forgets_its_reports(memory: AgenticMemory) -> None:
+    first, second = (memory.add(text) for text in TEXTS[:2])
+    memory.feedback([first, second], query="both?")
+    memory.forget(first)
+    assert reports(memory) == 0
+
+
+def test_forgetting_a_namespace_forgets_its_reports_and_no_others(memory: AgenticMemory) -> None:
+    for namespace in ("a", "b"):
+        memory.feedback(memory.add(TEXTS[0], namespace=namespace))
+    memory.forget_namespace("a")
+    assert reports(memory) == 1
+
+
+def test_a_report_is_about_notes_of_one_namespace(memory: AgenticMemory) -> None:
+    both = [memory.add(TEXTS[0], namespace=namespace) for namespace in ("a", "b")]
+    with pytest.raises(InvalidInputError, match="one namespace"):
+        memory.feedback(both)
+
+
+@pytest.mark.parametrize(
+    ("notes", "outcome"), [([], "used"), (["x"], "loved"), (["x"] * 101, "used")]
+)
+def test_a_report_that_can_be_none_is_refused(
+    memory: AgenticMemory, notes: list[str], outcome: str
+) -> None:
+    with pytest.raises(InvalidInputError):
+        memory.feedback(notes, outcome)  # type: ignore[arg-type]
+
+
+async def test_both_forms_report_alike(memory: AgenticMemory) -> None:
+    note = await memory.aadd(TEXTS[0])
+    assert await memory.afeedback(note) == memory.feedback(note) == 1
+    assert reports(memory) == 2
+
+
+# -- which notes a reply used ----------------------------------------------------------------
+
+
+def test_a_note_was_used_if_the_reply_has_two_of_its_words() -> None:
+    found = hits(*TEXTS)
+    assert used_in("Redis evicts the least recently used.", found) == found[:1]
+
+
+def test_one_shared_word_is_chance() -> None:
+    assert used_in("Redis is a database.", hits(*TEXTS)) == []
+
+
+def test_words_of_no_matter_do_not_count() -> None:
+    assert used_in("It is what it is, and the rest is on us.", hits(*TEXTS)) == []
+
+
+def test_words_that_the_question_brought_up_do_not_count() -> None:
+    found = hits(*TEXTS)
+    reply = "The redis cache is a cache in redis."
+    assert used_in(reply, found) == found[:1]
+    assert used_in(reply, found, "what is the redis cache?") == []
+
+
+def test_words_that_most_of_the_notes_have_do_not_count() -> None:
+    alike = hits(*(f"The redis cache has {n} entries." for n in ("many", "few", "some", "no")))
+    assert used_in("A redis cache it is.", alike) == []
+
+
+def test_words_are_the_same_in_another_form() -> None:
+    found = hits("Calvin's violins are old.", TEXTS[0], TEXTS[2])
+    assert used_in("Calvin has a violin.", found) == found[:1]
+
+
+def test_a_chinese_reply_is_read_in_words() -> None:
+    found = hits("小提琴课在星期二上午", "房租下周到期", "缓存用的是红色的")
+    assert used_in("您的小提琴课是星期二。", found) == found[:1]
+
+
+def test_what_a_reply_used_is_reported() -> None:
+    lived = Lived(formation="off")
+    for text in TEXTS:
+        lived.add(text)
+    found = lived.memory.search("what evicts?", k=3)
+    used = lived.memory.feedback_from_reply(found, "Redis does, by LRU.", query="what evicts?")
+    assert [hit.note.content for hit in used] == [TEXTS[0]]
+    [use] = run(all_uses(lived.memory._sync, DEFAULT))
+    assert use.notes == (used[0].note.id,)
+    assert lived.memory.feedback_from_reply(found, "No idea.") == []
+    assert reports(lived.memory) == 1
