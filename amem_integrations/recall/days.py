@@ -1,7 +1,8 @@
 """Days that a question names, and how near a note's time is to them.
 
-Dates of English and Chinese, ISO dates, and what is told from the day of asking: "yesterday",
-"last week", "three days ago". Numbers with slashes are left alone, as their order is not known.
+Dates of English and Chinese, in numbers where these tell which is the day, and what is told from
+the day of asking: "yesterday", "last week", "last Friday", "three days ago". "5/3/2026" is left
+alone, as nobody knows which is the day.
 """
 
 import math
@@ -22,7 +23,10 @@ _MONTHS = (
     *("july", "august", "september", "october", "november", "december"),
 )
 _MONTH = f"({'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in _MONTHS)}|sept)"
+_WEEKDAYS = ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+# What stands before the name of a month, and before nobody's name.
+_OF_MONTH = "(?:in|during|since|until|last|next|early|late|mid)"
 _NUMBER = rf"(\d{{1,3}}|{'|'.join(_NUMBERS)})"
 
 
@@ -48,6 +52,17 @@ class Days:
             return math.exp(-((first - when) / timedelta(days=1)) / _BEFORE)
         after = (when - first) / timedelta(days=1) - length
         return 1.0 if after < 0 else math.exp(-after / _AFTER)
+
+
+def is_month(query: str, found: re.Match[str]) -> bool:
+    """Whether a name that is a month's too is one there: "in May", "5 May", "May 2025"."""
+    if found[0].lower() not in _MONTHS:
+        return False
+    before, after = query[: found.start()], query[found.end() :]
+    return bool(
+        re.search(rf"(?:\b{_OF_MONTH}|\d(?:st|nd|rd|th)?(?: of)?) $", before, re.I)
+        or re.match(r",? \d", after)
+    )
 
 
 def days_in(query: str, now: datetime) -> Days | None:
@@ -109,18 +124,63 @@ def _before(now: datetime, count: int, unit: str) -> Days | None:
         return None
 
 
+def _last_weekday(found: re.Match[str], now: datetime) -> Days | None:
+    days = (now.weekday() - _WEEKDAYS.index(found[1].lower()) - 1) % 7 + 1
+    return _before(now, days, "day")
+
+
+def _last_weekend(found: re.Match[str], now: datetime) -> Days | None:
+    try:
+        return _on(now - timedelta(days=now.weekday() + 2), length=2)
+    except OverflowError:
+        return None
+
+
+def _in_numbers(found: re.Match[str], now: datetime) -> Days | None:
+    """A day and a month, whichever is which: only where one of them can be no month."""
+    first, second, year = int(found[1]), int(found[2]), int(found[3])
+    if first > 12 or first == second:
+        return Days(year, second, first)
+    return Days(year, first, second) if second > 12 else None
+
+
 def _last(found: re.Match[str], now: datetime) -> Days | None:
     return _before(now, 0 if found[1].lower() == "this" else 1, found[2].lower())
 
 
-_DAYS_AGO = {"today": 0, "tonight": 0, "yesterday": 1, "今天": 0, "昨天": 1, "前天": 2}
-_CHINESE_AGO = {"上周": "week", "上个月": "month", "上月": "month", "去年": "year"}
+_DAYS_AGO = {
+    "today": 0,
+    "tonight": 0,
+    "this morning": 0,
+    "yesterday": 1,
+    "last night": 1,
+    "今天": 0,
+    "昨天": 1,
+    "前天": 2,
+}
+_CHINESE_AGO = {
+    "上周": (1, "week"),
+    "上个月": (1, "month"),
+    "上月": (1, "month"),
+    "去年": (1, "year"),
+    "本周": (0, "week"),
+    "这周": (0, "week"),
+    "这个月": (0, "month"),
+    "本月": (0, "month"),
+    "今年": (0, "year"),
+}
 
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Days | None]], ...] = (
     (
-        re.compile(r"(?<!\d)((?:19|20)\d\d)-(\d{1,2})-(\d{1,2})(?!\d)"),
-        lambda found, now: Days(int(found[1]), int(found[2]), int(found[3])),
+        re.compile(r"(?<!\d)((?:19|20)\d\d)([-/.])(\d{1,2})\2(\d{1,2})(?!\d)"),
+        lambda found, now: Days(int(found[1]), int(found[3]), int(found[4])),
     ),
+    (
+        # With dots, the day comes first wherever dates are written so.
+        re.compile(r"(?<![\d.])(\d{1,2})\.\s?(\d{1,2})\.\s?((?:19|20)\d\d)(?!\d)"),
+        lambda found, now: Days(int(found[3]), int(found[2]), int(found[1])),
+    ),
+    (re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)(?![\d/])"), _in_numbers),
     (
         re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}\b\.?(?:,? (\d{{4}}))?", re.I),
         lambda found, now: Days(_number(found[3]), _of_month(found[2]), int(found[1])),
@@ -139,6 +199,10 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Days | 
         ),
     ),
     (
+        re.compile(rf"\b{_OF_MONTH} {_MONTH}\b", re.I),
+        lambda found, now: Days(None, _of_month(found[1])),
+    ),
+    (
         re.compile(r"(?:((?:19|20)\d\d)\s*年\s*)?(\d{1,2})\s*月\s*(\d{1,2})\s*[日号]"),
         lambda found, now: Days(_number(found[1]), int(found[2]), int(found[3])),
     ),
@@ -153,13 +217,19 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Days | 
         lambda found, now: Days(int(found[1] or found[2])),
     ),
     (
-        re.compile(r"\b(today|tonight|yesterday)\b|(今天|昨天|前天)", re.I),
+        re.compile(rf"\b(?:{'|'.join(_DAYS_AGO)})\b|今天|昨天|前天", re.I),
         lambda found, now: _before(now, _DAYS_AGO[found[0].lower()], "day"),
     ),
     (re.compile(rf"\b{_NUMBER} (day|week|month|year)s? ago\b", re.I), _ago),
     (re.compile(r"\b(last|this) (week|month|year)\b", re.I), _last),
+    (re.compile(rf"\blast ({'|'.join(_WEEKDAYS)})day\b", re.I), _last_weekday),
+    (re.compile(r"\blast weekend\b", re.I), _last_weekend),
+    (
+        re.compile(r"(\d{1,3})\s*天(?:之|以)?前"),
+        lambda found, now: _before(now, int(found[1]), "day"),
+    ),
     (
         re.compile("|".join(_CHINESE_AGO)),
-        lambda found, now: _before(now, 1, _CHINESE_AGO[found[0]]),
+        lambda found, now: _before(now, *_CHINESE_AGO[found[0]]),
     ),
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from amem_integrations.models.stop_words import STOP
-from amem_integrations.recall.days import Days, days_in
+from amem_integrations.recall.days import Days, days_in, is_month
 
 ASSISTANTS = frozenset({"assistant", "ai", "bot", "system", "tool", "agent", "model"})
 # Of what users said, what is left to be expected when the assistant itself is addressed.
@@ -40,11 +40,12 @@ def read_question(query: str, speakers: Collection[str], now: datetime) -> Quest
     named = [speaker for speaker, name in patterns.items() if _is_named(name, query)]
     text = query
     for speaker in named:
-        text = patterns[speaker].sub(" ", text)
+        text = patterns[speaker].sub(_unless_month, text)
     return Question(
         text=" ".join(text.split()) if re.search(r"\w", text) else query,
         about=_about(query, named, people, len(people) < len(speakers)),
-        days=days_in(query, now),
+        # Without the names, of which "May" may be one.
+        days=days_in(text, now),
         named=bool(named),
     )
 
@@ -79,8 +80,13 @@ def _name(speaker: str, query: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{names}){_POSSESSIVE}(?!\w)", flags)
 
 
+def _unless_month(found: re.Match[str]) -> str:
+    return found[0] if is_month(found.string, found) else " "
+
+
 def _is_named(name: re.Pattern[str], query: str) -> bool:
-    """Whether the name stands there, and not as the common word that opens a question."""
+    """Whether the name stands there, and not as a month or the word that opens a question."""
     return any(
-        found.start() > 0 or found[0].lower() not in STOP["en"] for found in name.finditer(query)
+        (found.start() > 0 or found[0].lower() not in STOP["en"]) and not is_month(query, found)
+        for found in name.finditer(query)
     )

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amem_integrations.recall.days import Days
 from amem_integrations.recall.question import read_question
 
 NOW = datetime(2026, 3, 11, tzinfo=UTC)
@@ -42,10 +43,19 @@ def test_a_named_speaker_is_asked_about_and_not_matched(
         ("What did Will replace?", True),
         ("May I ask what happened?", False),
         ("What does May think?", True),
+        ("Were they there in May?", False),
+        ("Were they there on 5 May?", False),
     ],
 )
 def test_names_that_are_words_too_name_nobody_where_they_are_words(query: str, named: bool) -> None:
     assert bool(read_question(query, ("Will", "May", "Ann"), NOW).about) is named
+
+
+def test_a_person_and_a_month_of_one_name_are_told_apart() -> None:
+    question = read_question("What did May buy in May?", ("May", "Ann"), NOW)
+    assert question.about == {"May": 1.0}
+    assert (question.text, question.days) == ("What did buy in May?", Days(None, 5))
+    assert read_question("What did May buy?", ("May", "Ann"), NOW).days is None
 
 
 @pytest.mark.parametrize(
