@@ -26,19 +26,25 @@ SHOWN = (Status.RAW, Status.PLAIN, Status.FORMED, Status.PARKED)
 _NEAREST = 16
 _SAMPLE = 48
 _USUAL = 0.99
+_FEW = 100
+# An engine does not keep every digit.
+_ROUNDING = 1e-4
 _NUMBER = re.compile(r"\d+")
 _OPPOSED = (CORRECTS, CONTRADICTS)
 
 
 async def usual_nearness(io: IO, namespace: Namespace) -> float:
-    """The cosine that 99 of 100 random pairs of its notes do not reach; 0 for a single note."""
+    """The cosine that 99 of 100 random pairs of its notes do not reach.
+
+    0 where there are fewer than a hundred pairs, which say nothing of what is usual.
+    """
     # Ids are digests, so the first ones are as good as any.
     where = within(namespace, match("status", *SHOWN))
     found = await io.engine.scroll(where, limit=_SAMPLE, fields=("kind",))
     points = await io.engine.get([point.id for point in found], vectors=True)
     units = [_unit(point.dense[0]) for point in points if point.dense]
     cosines = sorted(sum(map(float.__mul__, a, b)) for a, b in combinations(units, 2))
-    return cosines[ceil(_USUAL * len(cosines)) - 1] if cosines else 0.0
+    return cosines[ceil(_USUAL * len(cosines)) - 1] if len(cosines) >= _FEW else 0.0
 
 
 def say_the_same(one: Note, other: Note) -> bool:
@@ -131,7 +137,9 @@ async def _near(
         [Query(list(point.dense[0]), where, _NEAREST + 1) for point in asked]
     )
     return {
-        point.id: [each.id for each in found if each.id != point.id and each.score >= least]
+        point.id: [
+            each.id for each in found if each.id != point.id and each.score >= least - _ROUNDING
+        ]
         for point, found in zip(asked, lists, strict=True)
     }
 

@@ -1,9 +1,16 @@
 """A clock that a test moves on by days."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from amem_integrations import AgenticMemory
-from tests.support import open_memory
+from amem_integrations.formation.revise import revised
+from amem_integrations.lifecycle.change import change
+from amem_integrations.lifecycle.maintain import Maintained
+from amem_integrations.note import Link, Note
+from amem_integrations.ports import run
+from amem_integrations.store.reading import load
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -23,18 +30,37 @@ class Days:
 
 
 class Lived:
-    """A memory and the clock that it goes by."""
+    """A memory, the clock that it goes by, and a namespace of its own."""
 
-    def __init__(self, **settings: object) -> None:
-        self.days = Days()
-        settings.setdefault("lifecycle", True)
-        self.memory: AgenticMemory = open_memory(clock=self.days, **settings)
+    def __init__(self, memory: AgenticMemory, days: Days, namespace: str) -> None:
+        self.memory = memory
+        self.days = days
+        self.namespace = namespace
 
-    def add(self, text: str, **said: object) -> str:
+    def add(self, text: str, **said: Any) -> str:
         """The id of a new note."""
-        return self.memory.add(text, **said).id  # pyright: ignore[reportArgumentType]
+        return self.memory.add(text, namespace=self.namespace, **said).id
 
-    def use(self, *ids: str, session: str | None = None, days: float = 1, **how: object) -> None:
+    def note(self, id: str) -> Note:
+        """The note as it is stored."""
+        return run(load(self.memory._sync, [id], (self.namespace,)))[id]
+
+    def use(self, *ids: str, session: str | None = None, days: float = 1, **how: Any) -> None:
         """Report a use of these notes, some days later."""
         self.days += days
-        self.memory.feedback(list(ids), session=session, **how)  # pyright: ignore[reportArgumentType]
+        self.memory.feedback(list(ids), session=session, namespace=self.namespace, **how)
+
+    def maintain(self, days: float = 0) -> Maintained:
+        """What maintenance does, some days later."""
+        self.days += days
+        return self.memory.maintain(self.namespace)
+
+    def link(self, source: str, to: str, weight: float = 0.5, kind: str = "related") -> None:
+        """Have one note link to another, as if a model had said so."""
+        before = self.note(source)
+        link = Link(source, to, "a model said so", self.days(), kind, weight)
+        links = (*(each for each in before.outgoing if each.to != to), link)
+        after = revised(
+            before, replace(before, links=links), "formed", source, self.days(), "tests"
+        )
+        assert run(change(self.memory._sync, [(before, after)]))

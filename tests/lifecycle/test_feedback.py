@@ -1,5 +1,7 @@
 """Reports of use: what is kept of them, and which notes a reply made use of."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from amem_integrations import AgenticMemory
@@ -11,7 +13,6 @@ from amem_integrations.note import Hit, Link, make_note
 from amem_integrations.ports import run
 from amem_integrations.store.uses import all_uses, queries_of
 from tests.lifecycle.days import START as NOW
-from tests.lifecycle.days import Lived
 from tests.support import EMBEDDER, open_memory
 
 TEXTS = ("The redis cache evicts by LRU.", "The violin lesson is on Tuesday.", "Rent is due.")
@@ -25,9 +26,18 @@ def reports(memory: AgenticMemory) -> int:
     return run(memory._sync.engine.count(match("kind", "use")))
 
 
+@pytest.fixture(scope="module")
+def shared() -> Iterator[AgenticMemory]:
+    with open_memory(formation="off") as memory:
+        yield memory
+
+
 @pytest.fixture
-def memory() -> AgenticMemory:
-    return open_memory(formation="off")
+def memory(shared: AgenticMemory) -> Iterator[AgenticMemory]:
+    yield shared
+    for namespace in shared.namespaces():
+        shared.forget_namespace(namespace)
+    assert reports(shared) == 0
 
 
 def test_a_report_keeps_who_was_used_when_and_for_what(memory: AgenticMemory) -> None:
@@ -138,14 +148,12 @@ def test_a_chinese_reply_is_read_in_words() -> None:
     assert used_in("您的小提琴课是星期二。", found) == found[:1]
 
 
-def test_what_a_reply_used_is_reported() -> None:
-    lived = Lived(formation="off")
-    for text in TEXTS:
-        lived.add(text)
-    found = lived.memory.search("what evicts?", k=3)
-    used = lived.memory.feedback_from_reply(found, "Redis does, by LRU.", query="what evicts?")
+def test_what_a_reply_used_is_reported(memory: AgenticMemory) -> None:
+    memory.add_many(TEXTS)
+    found = memory.search("what evicts?", k=3)
+    used = memory.feedback_from_reply(found, "Redis does, by LRU.", query="what evicts?")
     assert [hit.note.content for hit in used] == [TEXTS[0]]
-    [use] = run(all_uses(lived.memory._sync, DEFAULT))
+    [use] = run(all_uses(memory._sync, DEFAULT))
     assert use.notes == (used[0].note.id,)
-    assert lived.memory.feedback_from_reply(found, "No idea.") == []
-    assert reports(lived.memory) == 1
+    assert memory.feedback_from_reply(found, "No idea.") == []
+    assert reports(memory) == 1

@@ -1,0 +1,382 @@
+"""Maintenance: what uses and time make of notes and links, step by step, and again."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+
+from amem_integrations.errors import StoreError
+from amem_integrations.lifecycle.maintain import Maintained, maintain, maintain_if_due
+from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
+from amem_integrations.note import CORRECTS, Note, Status
+from amem_integrations.ports import SyncIO, run
+from amem_integrations.standing import NEW, Tier
+from tests.lifecycle.days import Days, Lived
+from tests.support import open_memory
+
+NOTHING = Maintained()
+_names = count()
+
+
+@pytest.fixture(scope="module")
+def days() -> Days:
+    return Days()
+
+
+@pytest.fixture(scope="module")
+def shared(days: Days) -> Iterator[Any]:
+    with open_memory(clock=days, formation="off") as memory:
+        yield memory
+
+
+@pytest.fixture
+def lived(shared: Any, days: Days) -> Lived:
+    return Lived(shared, days, f"space{next(_names)}")
+
+
+def kinds(lived: Lived, id: str) -> list[str]:
+    chain = lived.memory.history(id, namespace=lived.namespace)
+    return [each.kind for each in chain]
+
+
+def plain(lived: Lived, text: str, **said: Any) -> str:
+    """A note that waits for nothing."""
+    id = lived.add(text, **said)
+    note = lived.note(id)
+    run(lived.memory._sync.engine.patch(id, {"status": str(Status.PLAIN)}))
+    assert note.status is Status.RAW
+    return id
+
+
+# -- uses ------------------------------------------------------------------------------------
+
+
+def test_uses_are_counted_once(lived: Lived) -> None:
+    note = plain(lived, "The cache holds 512 entries.", session="s")
+    lived.use(note, session="t")
+    lived.use(note, session="t", outcome="conflict")
+    assert lived.maintain().uses == 2
+    life = lived.note(note).life
+    assert (life.clean, life.conflicting, life.occasions) == (1, 1, ("s", "t"))
+    assert lived.maintain() == NOTHING
+    assert lived.note(note).life == life
+
+
+def test_counting_makes_no_version_and_no_revision(lived: Lived) -> None:
+    note = plain(lived, "The cache holds 512 entries.")
+    before = lived.note(note)
+    lived.use(note)
+    lived.maintain()
+    assert replace(lived.note(note), life=NEW) == before
+
+
+def test_links_between_notes_that_are_used_together_grow(lived: Lived) -> None:
+    one, other, third = (plain(lived, text) for text in ("The cache", "The violin", "The rent"))
+    lived.link(one, other)
+    lived.link(one, third)
+    lived.use(one, other, days=0)
+    assert lived.maintain().links == 1
+    weights = {link.to: link.weight for link in lived.note(one).outgoing}
+    assert weights[other] == pytest.approx(0.55, abs=1e-6)
+    assert weights[third] == 0.5
+
+
+def test_the_link_that_led_to_a_note_in_conflict_shrinks(lived: Lived) -> None:
+    one, other = plain(lived, "The cache holds 512 entries."), plain(lived, "The violin lesson")
+    lived.link(one, other, 0.8)
+    hit = next(
+        hit
+        for hit in lived.memory.search("cache entries", namespace=lived.namespace, k=2)
+        if hit.note.id == other
+    )
+    assert hit.via is not None
+    lived.memory.feedback(hit, "conflict")
+    lived.maintain()
+    [link] = lived.note(one).outgoing
+    assert link.weight == pytest.approx(0.56, abs=1e-6)
+    assert lived.note(one).life.conflicting == 0
+
+
+class KilledError(Exception):
+    pass
+
+
+class Fragile:
+    """An engine that dies at the nth write from now on."""
+
+    def __init__(self, engine: Any, writes: int) -> None:
+        self._engine = engine
+        self._left = writes
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("patch", "commit", "insert", "delete"):
+            if not self._left:
+                raise KilledError
+            self._left -= 1
+        return getattr(self._engine, name)
+
+
+def story(lived: Lived) -> list[Note]:
+    """Notes with uses that are not counted yet, and that make all kinds of work."""
+    ids = [plain(lived, f"{word} {word}", session="s") for word in ("cache", "violin", "rent")]
+    lived.link(ids[0], ids[1], 0.051)
+    lived.link(ids[1], ids[2], 0.4)
+    for session in ("t", "u", "v"):
+        lived.use(ids[0], ids[2], session=session)
+    lived.use(ids[1], session="w", outcome="conflict")
+    lived.days += 40
+    return [lived.note(id) for id in ids]
+
+
+def outcome(lived: Lived, notes: list[Note]) -> list[tuple[Any, ...]]:
+    """All that maintenance changes, but for moments."""
+    held = [lived.note(note.id) for note in notes]
+    place = {note.id: number for number, note in enumerate(notes)}
+    return [
+        (
+            note.tier,
+            replace(note.life, counted=0, used_at=None, confirmed_at=None, tiered_at=None),
+            sorted((place[link.to], link.kind, round(link.weight, 4)) for link in note.outgoing),
+            [each for each in kinds(lived, note.id) if each != "formed"],
+        )
+        for note in held
+    ]
+
+
+def test_maintenance_that_was_killed_anywhere_ends_as_if_it_had_not_been(
+    shared: Any, days: Days
+) -> None:
+    whole = Lived(shared, days, f"space{next(_names)}")
+    notes = story(whole)
+    done = whole.maintain()
+    assert done.uses == 4
+    assert done.tiers
+    assert done.pruned
+    assert done.bridged
+    expected = [replace_conflicts(each) for each in outcome(whole, notes)]
+    for writes in range(0, 24, 2):
+        broken = Lived(shared, days, f"space{next(_names)}")
+        notes = story(broken)
+        io = shared._sync
+        fragile = SyncIO(Fragile(io.engine, writes), io.sparse, io.embedder, None, io.now)  # type: ignore[arg-type]
+        work = maintain(fragile, (broken.namespace,), DEFAULT_POLICY, "tests")
+        try:
+            run(work)
+        except KilledError:
+            broken.maintain()
+        assert [replace_conflicts(each) for each in outcome(broken, notes)] == expected
+
+
+def replace_conflicts(told: tuple[Any, ...]) -> tuple[Any, ...]:
+    tier, life, *rest = told
+    return (tier, replace(life, conflicts=life.conflicts[:0]), *rest)
+
+
+# -- tiers -----------------------------------------------------------------------------------
+
+
+def test_a_note_that_comes_up_again_and_again_stays_for_long(lived: Lived) -> None:
+    note = plain(lived, "The cache holds 512 entries.", session="s")
+    for session in ("t", "u"):
+        lived.use(note, session=session)
+    assert lived.maintain().tiers == 1
+    assert lived.note(note).tier is Tier.MID
+    assert lived.maintain(29).tiers == 0
+    assert lived.maintain(1.1).tiers == 1
+    assert lived.note(note).tier is Tier.LONG
+    assert kinds(lived, note) == ["tiered", "tiered"]
+
+
+def test_a_tier_is_undone_like_any_change(lived: Lived) -> None:
+    note = plain(lived, "The cache holds 512 entries.", session="s")
+    for session in ("t", "u"):
+        lived.use(note, session=session)
+    lived.maintain()
+    lived.memory.revert(note, namespace=lived.namespace)
+    assert lived.note(note).tier is Tier.SHORT
+
+
+def test_in_a_namespace_of_one_session_turns_far_apart_count(lived: Lived) -> None:
+    note = plain(lived, "The cache holds 512 entries.", session="s", sequence=0)
+    for turn in (10, 50, 60, 100):
+        plain(lived, f"Turn {turn} of the only session", session="s", sequence=turn)
+        lived.use(note, session="s")
+    lived.maintain()
+    assert lived.note(note).life.occasions == ("s #0", "s #50", "s #100")
+    assert lived.note(note).tier is Tier.MID
+
+
+# -- links -----------------------------------------------------------------------------------
+
+
+def test_a_link_that_is_never_used_is_pruned_and_can_be_had_back(lived: Lived) -> None:
+    one, other = plain(lived, "The cache"), plain(lived, "The violin")
+    lived.link(one, other, 0.4)
+    before = lived.note(one)
+    assert lived.maintain(269).pruned == 0
+    assert lived.maintain(2).pruned == 1
+    assert lived.note(one).outgoing == ()
+    assert kinds(lived, one)[-1] == "pruned"
+    lived.memory.revert(one, namespace=lived.namespace)
+    assert lived.note(one).outgoing == before.outgoing
+
+
+def test_a_correction_is_never_pruned(lived: Lived) -> None:
+    one, other = plain(lived, "The cache"), plain(lived, "The violin")
+    lived.link(one, other, 0.4, CORRECTS)
+    assert lived.maintain(5000).pruned == 0
+
+
+def test_notes_used_together_in_three_sessions_are_linked(lived: Lived) -> None:
+    one, other = plain(lived, "The cache", session="s"), plain(lived, "The violin", session="s")
+    for session in ("t", "t", "u"):
+        lived.use(one, other, session=session)
+    assert lived.maintain().bridged == 0
+    lived.use(one, other, session="v", query="what now?")
+    assert lived.maintain().bridged == 1
+    [link] = lived.note(other).outgoing
+    assert (link.to, link.kind, link.weight) == (one, "bridge", 0.5)
+    assert "bridged" in kinds(lived, other)
+    assert lived.maintain().bridged == 0
+
+
+def test_a_bridge_is_undone_like_any_change(lived: Lived) -> None:
+    one, other = plain(lived, "The cache"), plain(lived, "The violin")
+    for session in ("t", "u", "v"):
+        lived.use(one, other, session=session)
+    lived.maintain()
+    bridged = lived.memory.history(other, namespace=lived.namespace)[0]
+    lived.memory.revert(other, namespace=lived.namespace, to_version=bridged.version - 1)
+    assert lived.note(other).outgoing == ()
+    assert lived.memory.check() == []
+
+
+def test_forgetting_one_end_of_a_bridge_leaves_no_trace(lived: Lived) -> None:
+    one, other = plain(lived, "The cache"), plain(lived, "The violin")
+    for session in ("t", "u", "v"):
+        lived.use(one, other, session=session)
+    lived.maintain()
+    lived.memory.forget(one, namespace=lived.namespace)
+    assert lived.note(other).outgoing == ()
+    assert all(
+        not each.changes.get("links") or one not in str(each.changes["links"])
+        for each in lived.memory.history(other, namespace=lived.namespace)
+    )
+    assert lived.memory.check() == []
+
+
+def test_questions_that_have_nothing_in_common_make_a_weak_bridge(lived: Lived) -> None:
+    one, other = plain(lived, "The cache"), plain(lived, "The violin")
+    for session, query in (("t", "redis eviction"), ("u", "lesson plan"), ("v", "rent due")):
+        lived.use(one, other, session=session, query=query)
+    lived.maintain()
+    assert all(link.weight < 0.3 for link in lived.note(other).outgoing)
+
+
+# -- what says the same ----------------------------------------------------------------------
+
+
+def test_what_is_said_in_three_sessions_becomes_mid(lived: Lived) -> None:
+    said = []
+    for session in "stu":
+        lived.days += 1
+        said.append(plain(lived, "The cache holds 512 entries.", session=session, speaker="ann"))
+    plain(lived, "The violin lesson is on Tuesday.", session="u", speaker="ann")
+    lived.maintain()
+    lives = [lived.note(id).life for id in said]
+    assert [set(life.occasions) for life in lives] == [{"s", "t", "u"}] * 3
+    assert [life.supports for life in lives] == [0, 0, 0]
+    assert lived.note(said[0]).tier is Tier.MID
+
+
+def test_another_source_in_another_session_supports(lived: Lived) -> None:
+    text = "The cache holds 512 entries."
+    one = plain(lived, text, session="s", source="user")
+    other = plain(lived, text, session="t", source="tool")
+    before = lived.memory.explain(one, namespace=lived.namespace)
+    lived.maintain()
+    assert [lived.note(id).life.supports for id in (one, other)] == [1, 1]
+    after = lived.memory.explain(one, namespace=lived.namespace)
+    assert (before.consensus, after.consensus) == (0.0, 0.5)
+    assert after.confidence > before.confidence
+
+
+def test_other_numbers_are_another_thing(lived: Lived) -> None:
+    words = "the redis cache that we run for the checkout holds at most"
+    ids = [
+        plain(lived, f"{words} {n} entries", session=f"s{n}", speaker="ann") for n in (512, 1024)
+    ]
+    lived.maintain()
+    assert [lived.note(id).life.occasions for id in ids] == [(), ()]
+
+
+def test_comparing_again_changes_nothing(lived: Lived) -> None:
+    text = "The cache holds 512 entries."
+    ids = [plain(lived, text, session=session, speaker="ann") for session in "st"]
+    lived.maintain()
+    lives = [lived.note(id).life for id in ids]
+    lived.memory.update(ids[0], metadata={"a": 1}, namespace=lived.namespace)
+    assert lived.maintain().compared == 1
+    assert [lived.note(id).life for id in ids] == lives
+
+
+# -- the ring --------------------------------------------------------------------------------
+
+
+def test_of_too_many_short_notes_the_least_believed_are_set_aside(lived: Lived) -> None:
+    ids = []
+    for number in range(6):
+        lived.days += 1
+        ids.append(plain(lived, f"Noise of day {number}"))
+    lived.use(ids[0])
+    policy = Policy(most_short=4)
+    done = run(maintain(lived.memory._sync, (lived.namespace,), policy, "tests"))
+    assert done.archived == 2
+    status = [lived.note(id).status for id in ids]
+    assert [number for number, each in enumerate(status) if each is Status.ARCHIVED] == [1, 2]
+
+
+# -- when it is due --------------------------------------------------------------------------
+
+
+def test_where_nothing_is_due_nothing_is_written(lived: Lived) -> None:
+    plain(lived, "The cache")
+    lived.maintain()
+    io = lived.memory._sync
+    frozen = SyncIO(Fragile(io.engine, 0), io.sparse, io.embedder, None, io.now)  # type: ignore[arg-type]
+    assert run(maintain(frozen, (lived.namespace,), DEFAULT_POLICY, "tests")) == NOTHING
+
+
+def test_the_worker_maintains_once_in_a_while(lived: Lived) -> None:
+    note = plain(lived, "The cache")
+    io = lived.memory._sync
+    lived.days += 1
+    run(maintain_if_due(io, DEFAULT_POLICY, "tests"))
+    lived.use(note, days=0.01)
+    wait = run(maintain_if_due(io, DEFAULT_POLICY, "tests"))
+    assert timedelta() < wait < DEFAULT_POLICY.due
+    assert lived.note(note).life.clean == 0
+    lived.days += 0.05
+    run(maintain_if_due(io, DEFAULT_POLICY, "tests"))
+    assert lived.note(note).life.clean == 1
+
+
+def test_a_store_that_fails_says_so(lived: Lived) -> None:
+    class Down:
+        def __getattr__(self, name: str) -> Any:
+            raise StoreError("The disk is full.")
+
+    io = lived.memory._sync
+    down = SyncIO(Down(), io.sparse, io.embedder, None, io.now)  # type: ignore[arg-type]
+    with pytest.raises(StoreError, match="disk"):
+        run(maintain(down, (lived.namespace,), DEFAULT_POLICY, "tests"))
+
+
+async def test_both_forms_maintain(lived: Lived) -> None:
+    note = plain(lived, "The cache")
+    lived.use(note)
+    assert (await lived.memory.amaintain(lived.namespace)).uses == 1
+    assert await lived.memory.aexplain(note, namespace=lived.namespace) is not None
