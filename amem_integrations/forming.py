@@ -9,14 +9,16 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Literal, TypeAlias
 
-from amem_integrations.errors import StoreError
+from amem_integrations.errors import AMemError, StoreClosedError, StoreError
 from amem_integrations.formation import outbox
 from amem_integrations.formation.commit import note_failure
 from amem_integrations.formation.judging import failure
 from amem_integrations.formation.state import Outcome, Settings, initial_state, outcome
 from amem_integrations.formation.worker import Batch
+from amem_integrations.lifecycle.maintain import maintain_if_due
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.models.chat_failures import is_interrupt
 from amem_integrations.namespace import Namespace
@@ -137,11 +139,30 @@ async def release(io: IO, notes: Sequence[Note]) -> None:
 
 
 async def take(rooms: Rooms, io: IO) -> Batch:
-    """The oldest waiting notes of a namespace, leased; or seconds until there are some."""
+    """The oldest waiting notes of a namespace, leased; or seconds until there are some.
+
+    Where none waits, what is stored is looked after, once in a while.
+    """
     if notes := await outbox.claim(io, most=rooms.at_once):
         return Batch(notes)
     due = await outbox.next_due(io)
-    return Batch([], None if due is None else (due - io.now()).total_seconds())
+    waits = [] if due is None else [due - io.now()]
+    if rooms.policy is not None:
+        waits.append(await _maintain(rooms, io, rooms.policy))
+    return Batch([], min(waits).total_seconds() if waits else None)
+
+
+async def _maintain(rooms: Rooms, io: IO, policy: Policy) -> timedelta:
+    """Look after what is stored, if that is due; how long until it is again."""
+    try:
+        return await maintain_if_due(io, policy, rooms.analyst_name)
+    except StoreClosedError:
+        raise
+    except AMemError as error:
+        # Nothing of it is lost, and forming goes on.
+        rooms.settings.ledger.count("maintain.failed")
+        _LOG.warning("Maintenance broke off (%s).", type(error).__name__)
+        return policy.due
 
 
 async def form_taken(rooms: Rooms, io: IO, notes: Sequence[Note]) -> bool:
