@@ -18,6 +18,7 @@ from amem_integrations.formation.state import Mode, Settings
 from amem_integrations.formation.worker import Batch, Worker
 from amem_integrations.forming import FORMATIONS, Formation, Rooms, form_taken, take
 from amem_integrations.ledger import Ledger
+from amem_integrations.lifecycle.confidence import believing
 from amem_integrations.lifecycle.policy import Policy, policy_of
 from amem_integrations.models.analyst_chat import ChatAnalyst
 from amem_integrations.models.analyst_free import FreeAnalyst
@@ -110,6 +111,7 @@ class Assembly:
             else ChatAnalyst(name=chat_model.name, instructions=options.instructions)
         )
         now = Clock(options.clock)
+        policy = policy_of(options.lifecycle)
         self.settings = Settings(
             analyst,
             options.mode,
@@ -119,6 +121,8 @@ class Assembly:
             evolve=options.evolve,
             # With a clock of its own: counting moves no note's time.
             ledger=Ledger(Clock(options.clock)),
+            believe=None if policy is None else believing(policy),
+            trust_gap=1.0 if policy is None else policy.trust_gap,
         )
         reranking = reranking_by(options.reranker, self.settings.ledger.count)
         embedder = resolve_embedder(options.embedder)
@@ -140,7 +144,7 @@ class Assembly:
             self.wake,
             recall,
             reranking,
-            policy_of(options.lifecycle),
+            policy,
         )
         # Statistics wait for nothing, so more threads would only be in each other's way.
         self.concurrency = 1 if chat_model is None else options.concurrency

@@ -9,8 +9,8 @@ from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.formation import outbox
 from amem_integrations.formation.accept import accept
 from amem_integrations.forming import FORMATIONS, Formation, Rooms, form, have_formed, release
+from amem_integrations.lifecycle import conflicts, revise
 from amem_integrations.lifecycle import forget as forgetting
-from amem_integrations.lifecycle import revise
 from amem_integrations.lifecycle.archive import restore
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace, encode
 from amem_integrations.note import Note, Revision, Status, make_note, metadata_text
@@ -28,7 +28,7 @@ from amem_integrations.store.schema import within
 
 T = TypeVar("T")
 _CHUNK = 32
-_GIVEN = frozenset(inspect.signature(make_note).parameters) - {
+_GIVEN = {"supersedes", *inspect.signature(make_note).parameters} - {
     "namespace",
     "now",
     "repetition",
@@ -73,12 +73,14 @@ async def add(
 ) -> list[Note]:
     """Store notes, then form them as `formation` says; returns them in the order given.
 
-    All items are checked before the first is written. One whose key exists with other
-    content updates that note.
+    All items are checked before the first is written, those they supersede included. One whose
+    key exists with other content updates that note.
     """
     formation = formation or rooms.formation
     check_choice("formation", formation, FORMATIONS)
-    notes = _distinct(io, items, as_namespace(namespace))
+    given = _distinct(io, items, as_namespace(namespace))
+    notes = [note for note, _ in given]
+    superseded = await conflicts.superseded_by(io, given, as_namespace(namespace))
     done: list[Note] = []
     stored: list[Note] = []
     try:
@@ -88,6 +90,7 @@ async def add(
             stored = await accept(io, chunk, leased=outbox.lease(io) if inline else None)
             for group in _groups(list(zip(chunk, stored, strict=True)), rooms.at_once):
                 held = [await _reconciled(rooms, io, *pair, formation) for pair in group]
+                held = [await _superseding(io, note, superseded, inline) for note in held]
                 if inline:
                     raw = [note for note in held if note.status is Status.RAW]
                     await form(rooms, io, raw)
@@ -109,13 +112,18 @@ def _groups(items: Sequence[T], size: int) -> list[Sequence[T]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-def _distinct(io: IO, items: Iterable[str | Mapping[str, Any]], namespace: Namespace) -> list[Note]:
-    """A note for each item; equal ones without a key are told apart by how often they came."""
+def _distinct(
+    io: IO, items: Iterable[str | Mapping[str, Any]], namespace: Namespace
+) -> list[tuple[Note, object]]:
+    """A note for each item, and what it supersedes.
+
+    Equal ones without a key are told apart by how often they came.
+    """
     # A text is iterable too, and would be one note a letter.
     if isinstance(items, str | Mapping) or not isinstance(items, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError("Expected a list of items to remember; add() takes a single one.")
     seen: dict[str, int] = {}
-    notes: list[Note] = []
+    notes: list[tuple[Note, object]] = []
     for given in items:
         if not isinstance(given, str | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInputError(
@@ -128,6 +136,7 @@ def _distinct(io: IO, items: Iterable[str | Mapping[str, Any]], namespace: Names
                 f'An item to remember has "content" and may have {", ".join(sorted(_GIVEN))}; '
                 f"got {', '.join(sorted(map(str, item))) or 'nothing'}."
             )
+        supersedes = item.pop("supersedes", None)
         note = make_note(**item, namespace=namespace, now=io.now())
         repetition = seen.get(note.id, 0)
         seen[note.id] = repetition + 1
@@ -135,7 +144,7 @@ def _distinct(io: IO, items: Iterable[str | Mapping[str, Any]], namespace: Names
             note = make_note(
                 **item, namespace=namespace, now=note.created_at, repetition=repetition
             )
-        notes.append(note)
+        notes.append((note, supersedes))
     return notes
 
 
@@ -152,6 +161,18 @@ async def _reconciled(rooms: Rooms, io: IO, given: Note, held: Note, formation: 
     )
     await have_formed(rooms, io, formation, unformed={given.namespace: taken_back.unformed})
     return updated
+
+
+async def _superseding(
+    io: IO, note: Note, superseded: Mapping[str, Sequence[str]], inline: bool
+) -> Note:
+    if note.id not in superseded:
+        return note
+    note = await conflicts.supersede(io, note, superseded[note.id])
+    if inline and note.status is Status.RAW:
+        # The version that was leased is not there any more.
+        await io.engine.patch(note.id, outbox.lease(io), expect={"version": note.version})
+    return note
 
 
 async def read(io: IO, note_id: str, namespace: Namespace) -> Note | None:

@@ -6,6 +6,7 @@ from typing import Any, TypedDict, Unpack
 
 from amem_integrations import operations
 from amem_integrations.forming import Formation
+from amem_integrations.lifecycle.conflicts import Superseded
 from amem_integrations.lifecycle.forget import Forgotten
 from amem_integrations.namespace import DEFAULT
 from amem_integrations.note import Note
@@ -40,6 +41,7 @@ class Remembering(Forms):
         *,
         namespace: NamespaceLike = DEFAULT,
         formation: Formation | None = None,
+        supersedes: Superseded | None = None,
         **about: Unpack[About],
     ) -> Note:
         """Remember `content` and return its note, links included.
@@ -48,13 +50,12 @@ class Remembering(Forms):
         so a call can be repeated; give `sequence`, `occurred_at` or a `key` to keep a
         repetition apart. A `key` that exists with other content is updated. When a model
         fails the note is stored all the same, raw, with `last_error`.
-        Raises InvalidInputError and StoreError.
+        supersedes: notes of the namespace (or their ids or keys) that hold no longer from when
+            this one happened. They are kept, and found for earlier times.
+        Raises InvalidInputError, NoteNotFoundError and StoreError.
         """
-        return run(
-            operations.add(
-                self._rooms, self._sync, [{"content": content, **about}], namespace, formation
-            )
-        )[0]
+        item = {"content": content, "supersedes": supersedes, **about}
+        return run(operations.add(self._rooms, self._sync, [item], namespace, formation))[0]
 
     async def aadd(
         self,
@@ -62,10 +63,11 @@ class Remembering(Forms):
         *,
         namespace: NamespaceLike = DEFAULT,
         formation: Formation | None = None,
+        supersedes: Superseded | None = None,
         **about: Unpack[About],
     ) -> Note:
         """`add`, awaited."""
-        item = {"content": content, **about}
+        item = {"content": content, "supersedes": supersedes, **about}
         return (await operations.add(self._rooms, self._async, [item], namespace, formation))[0]
 
     def add_many(

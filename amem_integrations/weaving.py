@@ -17,6 +17,7 @@ from amem_integrations.forming import FORMATIONS, Formation, Rooms, form, have_f
 from amem_integrations.judgement import TurnKind
 from amem_integrations.lifecycle import revise
 from amem_integrations.lifecycle.archive import restore
+from amem_integrations.lifecycle.conflicts import contest
 from amem_integrations.lifecycle.forget import forget
 from amem_integrations.note import CORRECTS, REPEATS, Link, Note, Status, make_note
 from amem_integrations.operations import NamespaceLike, NoteLike, address, check_choice, require
@@ -115,6 +116,8 @@ async def _stored(rooms: Rooms, io: IO, turn: Note, formation: Formation) -> lis
         # Forgotten since it was found; what repeats it is now the first to say it.
         await retract(io, gone, turn.namespace, rooms.analyst_name)
     held = await load(io, (note.id for note in notes), turn.namespace)
+    for note in held.values():
+        await contest(io, rooms.settings, note)
     ideas = [
         _as_stored(strand, held.get(strand.note.id, strand.note)) for strand in unwoven.strands
     ]
@@ -133,6 +136,8 @@ def _as_stored(strand: Strand, note: Note) -> Idea:
 async def _as_known(rooms: Rooms, io: IO, held: Note, turn: Note) -> Idea:
     """What a note of a turn is that comes again, perhaps with other metadata."""
     held = await restore(io, held)
+    # It may be what a process was at when it died.
+    await contest(io, rooms.settings, held)
     if turn.metadata_json not in ("{}", held.metadata_json):
         held, _ = await revise.update(
             io, held, rooms.analyst_name, content=held.content, metadata_json=turn.metadata_json

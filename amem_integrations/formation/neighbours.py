@@ -19,7 +19,7 @@ from amem_integrations.formation.validate import (
     evolved,
     merged,
 )
-from amem_integrations.formation.waiting import Proposal, proposal_point
+from amem_integrations.formation.waiting import Proposal, must_wait, proposal_point
 from amem_integrations.judgement import Evolution, Judgement
 from amem_integrations.note import CONTRADICTS, Note, Status, clean_text
 from amem_integrations.ports import Point
@@ -79,7 +79,8 @@ def changed(
     contradicts = {
         link.to: link.reason
         for link in note.outgoing
-        if link.kind == CONTRADICTS
+        if settings.believe is not None
+        and link.kind == CONTRADICTS
         and link.to in said.intersection(present).difference(linked_before)
         and note.id not in present[link.to].contested_by
     }
@@ -88,7 +89,7 @@ def changed(
     evolving = 0
     for id in dict.fromkeys((*evolutions, *contradicts)):
         target, evolution = present[id], evolutions.get(id)
-        if must_wait(settings, note, target, now):
+        if must_wait(settings.believe, settings.trust_gap, note, target, now):
             tally["evolution.waits"] += 1
             new.append(
                 proposal_point(
@@ -141,13 +142,6 @@ def changed(
         if after is not target:
             writes.append(after)
     return Others(tuple(writes), tuple(new), evolving)
-
-
-def must_wait(settings: Settings, note: Note, target: Note, now: datetime) -> bool:
-    """Whether `note` is believed too little to change `target`."""
-    if settings.believe is None:
-        return False
-    return settings.believe(target, now) - settings.believe(note, now) > settings.trust_gap
 
 
 def understood_anew(

@@ -34,7 +34,8 @@ class Settings:
     neighbours: how many candidates are offered, at most.
     link, evolve: switches for the two later steps (the paper's ablations).
     believe: how far a note is believed; what one proposes that is believed more than
-        `trust_gap` less than its target waits, instead of being applied. None: all is applied.
+        `trust_gap` less than its target waits, instead of being applied. None: nobody looks
+        after that; all is applied, and what is contradicted holds as before.
     """
 
     analyst: Analyst

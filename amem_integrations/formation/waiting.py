@@ -24,6 +24,11 @@ Believe: TypeAlias = Callable[[Note, datetime], float]
 """How far a note is to be believed at a time, in [0, 1]."""
 
 
+def must_wait(believe: Believe | None, gap: float, note: Note, target: Note, now: datetime) -> bool:
+    """Whether `note` is believed more than `gap` less than `target`, and so must not change it."""
+    return believe is not None and believe(target, now) - believe(note, now) > gap
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A change of the note `target` that waits, because its proposer `cause` is believed less.

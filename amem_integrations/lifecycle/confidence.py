@@ -4,6 +4,7 @@ Pure. Nothing of this is stored: what is stored are the inputs, on the note, so 
 is always that of the moment it is asked for, and can be explained. Ours, not the paper's.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -57,6 +58,11 @@ def confidence(note: Note, now: datetime, policy: Policy = DEFAULT_POLICY) -> fl
     """How far `note` is to be believed at `now`: its base, worn off by the time since."""
     unconfirmed = max(timedelta(), now - confirmed_at(note))
     return FLOOR + (base(note, policy) - FLOOR) * 2.0 ** (-unconfirmed / half_life(note, policy))
+
+
+def believing(policy: Policy) -> Callable[[Note, datetime], float]:
+    """`confidence` by one policy."""
+    return lambda note, now: confidence(note, now, policy)
 
 
 @dataclass(frozen=True, slots=True)
