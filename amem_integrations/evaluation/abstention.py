@@ -96,7 +96,7 @@ def curve(
     points: list[Point] = []
     resampling = Resampling(len(found.own))
     places = (min(int(loss * len(ordered)), len(ordered) - 1) for loss in losses if ordered)
-    for threshold in sorted({*(ordered[place] for place in places), *at}):
+    for threshold in sorted([*(ordered[place] for place in places), *at]):
         empty, empty_own, lost = (
             resampling.estimate(
                 [[float(score < threshold) for score in scores] for scores in values]

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Sequence
 
 from amem_integrations.note import Hit, Note
 
-# Longer texts are the same only to the letter.
-_MAX_CHARS = 4000
+# Longer texts are the same only to the letter, as looking closer would cost too much.
+_MAX_CHARS = 500
+# Of texts that are held against each other, their beginning.
+_MAX_COMPARED = 4000
 # What may stand before and after a word without meaning anything. A question mark does: asking
 # is not saying. What is left makes a difference, as in "C#" and "C++", "-5" and "5".
 _BEFORE = "\"'([{“‘«「"
@@ -63,7 +65,7 @@ def diverse(hits: Sequence[Hit], k: int, diversity: float) -> list[Hit]:
         return list(hits[:k])
     scores = [hit.score for hit in hits]
     lowest, spread = min(scores), (max(scores) - min(scores)) or 1.0
-    words = [frozenset(_WORD.findall(hit.note.content[:_MAX_CHARS].casefold())) for hit in hits]
+    words = [frozenset(_WORD.findall(hit.note.content[:_MAX_COMPARED].casefold())) for hit in hits]
     likeness = [0.0] * len(hits)
     left = set(range(len(hits)))
     chosen: list[Hit] = []

@@ -25,6 +25,9 @@ _NAMED = 0.15
 _HELD: Mapping[int, float] = {-1: 0.7, 1: 0.6, -2: 0.5, 2: 0.4}
 # A word's weight in the note that has most of it, over its IDF.
 _BEST_WEIGHT = 1.5
+# As if so many more notes stood by without any of the words: among a few notes, a word that one
+# of them has would tell next to nothing.
+_OTHERS = 100
 # Words of a question beyond these change little, and each is asked about on its own.
 _MOST_TERMS = 32
 
@@ -61,8 +64,12 @@ async def relevant(
     )
     holders = [{scored.id for scored in found} for found in sparse[: len(singles)]]
     best = [found[0].score if found else None for found in sparse[len(singles) :]]
-    unknown = log(2 * await io.engine.count(corpus) + 2)
-    masses = [unknown if score is None else min(score / _BEST_WEIGHT, unknown) for score in best]
+    count = await io.engine.count(corpus)
+    unknown = log(2 * count + 2)
+    rarer = log(1 + _OTHERS / (count + 1))
+    masses = [
+        rarer + (unknown if score is None else min(score / _BEST_WEIGHT, unknown)) for score in best
+    ]
     cosines = {scored.id: scored.score for scored in dense}
     turns = Turns(
         {scored.id: scored.payload["place"] for scored in dense if "place" in scored.payload}

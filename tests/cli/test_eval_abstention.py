@@ -28,10 +28,10 @@ def test_the_curve_is_a_table_within_eighty_columns(data: Path) -> None:
     result = call(data)
     assert result.exit_code == 0, result.output
     head, *rows = result.stdout.splitlines()
-    assert " ".join(head.split()) == "hits from empty, other's empty, own evidence lost"
+    assert " ".join(head.split()) == "min_relevance empty, other's empty, own evidence lost"
     assert rows[0].count("%") == 3
     assert max(map(len, [head, *rows])) <= 80
-    assert "of another conversation and of their own. Lost: of those" in result.stdout
+    assert "asked of another conversation and of their own. Lost: those" in result.stdout
     assert "json-lines, 2 conversations" in result.stdout
 
 
@@ -41,6 +41,12 @@ def test_json_has_a_point_for_every_loss_that_is_allowed(data: Path) -> None:
     assert len(report["points"]) == 6
     assert report["points"][0]["lost"]["mean"] == 0.0
     assert (report["fingerprint"]["k"], report["fingerprint"]["hops"]) == (3, 0)
+
+
+def test_a_value_that_is_set_has_a_point_of_its_own(data: Path) -> None:
+    report = json.loads(call(data, "--json", "--set", "min_relevance=.55").stdout)
+    assert len(report["points"]) == 7
+    assert 0.55 in [point["threshold"] for point in report["points"]]
 
 
 def test_a_single_conversation_ends_with_exit_code_1(data: Path) -> None:

@@ -49,6 +49,12 @@ def test_shares_have_intervals_by_conversation() -> None:
     assert (point.empty.low, point.empty.high, point.empty.count) == (0.5, 0.5, 4)
 
 
+def test_further_thresholds_can_be_asked_about() -> None:
+    low, chosen = curve(FOUND, [0.0], at=[0.7])
+    assert (low.threshold, chosen.threshold) == (0.2, 0.7)
+    assert chosen.lost.mean == 0.5
+
+
 def test_nothing_found_has_no_curve() -> None:
     assert curve(Answers([[0.1], [0.2]], [[0.1], [0.2]], [[], []])) == []
 
@@ -60,6 +66,7 @@ def test_each_question_is_asked_of_its_own_and_of_another_conversation(filled: H
     assert [len(scores) for scores in found.evidence] == [2, 1]
     for foreign, own in zip(found.foreign, found.own, strict=True):
         assert max(own) > max(foreign)
+        assert all(0 < relevance < 1.65 for relevance in own)
 
 
 def test_the_other_conversation_is_asked_whatever_its_time(filled: Held) -> None:

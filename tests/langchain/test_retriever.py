@@ -103,6 +103,14 @@ def test_documents_below_the_threshold_are_left_out(retriever: AMemRetriever) ->
     assert [document.metadata["score"] for document in kept] == scores[:2]
 
 
+def test_a_question_about_nothing_stored_finds_no_document(memory: AgenticMemory) -> None:
+    retriever = AMemRetriever(memory=memory, namespace="calvin", min_relevance=0.55)
+    assert retriever.invoke("Which wombats live in Tasmania?") == []
+    assert len(retriever.invoke("Which wombats live in Tasmania?", min_relevance=0)) == 4
+    (best, *_) = retriever.invoke("How does the cache evict?")
+    assert best.metadata["relevance"] > 0.55
+
+
 def test_a_filter_narrows_what_is_found(retriever: AMemRetriever) -> None:
     found = retriever.invoke("cache", filter={"metadata.place": {"$gte": 1}})
     assert {document.page_content for document in found} == set(NOTES[1:])

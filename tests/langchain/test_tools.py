@@ -42,6 +42,12 @@ def manage_memory(memory: AgenticMemory) -> BaseTool:
     return create_memory_tools(memory, namespace="calvin", formation="off")[1]
 
 
+def test_a_search_for_nothing_stored_says_so(memory: AgenticMemory, note: Note) -> None:
+    tool, _ = create_memory_tools(memory, namespace="calvin", min_relevance=0.55)
+    assert "Nothing is remembered" in tool.invoke({"query": "Which wombats live in Tasmania?"})
+    assert note.content in tool.invoke({"query": "Which cache does Calvin want?"})
+
+
 class OfMemory:
     place: int
     example: dict[str, Any]

@@ -252,6 +252,20 @@ def test_recalled_notes_keep_to_the_budget(memory: AgenticMemory) -> None:
     assert 0 < lengths[0] < 300 * 6 < lengths[1]
 
 
+def test_for_a_question_about_nothing_stored_nothing_is_recalled(memory: AgenticMemory) -> None:
+    memory.add("My boat is called Susie", namespace=CALVIN)
+    texts = []
+    for asked in (ASKED, "Which wombats live in Tasmania?"):
+        model = answers("Fine.")
+        chat = agent(memory, model, min_relevance=0.55, write="off", tools=())
+        chat.invoke(said(asked), config("calvin", "one"))
+        texts.append(model.calls[0].messages[0].text)
+    assert "Susie" in texts[0]
+    assert "Susie" not in texts[1]
+    with pytest.raises(InvalidInputError, match="min_relevance is a number"):
+        AMemMiddleware(memory, namespace=USERS, min_relevance="high")  # pyright: ignore[reportArgumentType]
+
+
 def test_write_off_remembers_nothing(memory: AgenticMemory) -> None:
     agent(memory, answers("Fine."), write="off").invoke(said(TOLD), config("calvin", "one"))
     assert memory.count() == 0

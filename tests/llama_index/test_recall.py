@@ -1,5 +1,6 @@
 """What a chat memory recalls, how much, and where in the messages it stands."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from llama_index.core.memory import InsertMethod, StaticMemoryBlock
 from llama_index.core.prompts import RichPromptTemplate
 
 from amem_integrations import AgenticMemory
+from amem_integrations.llama_index import AMemMemoryBlock, AMemRetriever, create_memory_tools
 from amem_integrations.testing.llama_index import ScriptedLLM
 from tests.llama_index.support import ENGINES, assistant, memory_of, system, user
 
@@ -33,6 +35,26 @@ def test_only_so_many_notes_are_recalled(core: AgenticMemory) -> None:
         core.add(f"Dog number {n}", namespace="calvin")
     text = text_of(memory_of(core, top_k=3).get(input="dog"))
     assert text.count("Dog number") == 3
+
+
+def test_a_question_about_nothing_stored_recalls_nothing(told: AgenticMemory) -> None:
+    memory = memory_of(told, min_relevance=0.55)
+    assert FACT in text_of(memory.get(input=QUESTION))
+    assert FACT not in text_of(memory.get(input="Which wombats live in Tasmania?"))
+    again = type(memory).from_dict(memory.to_dict(), core=told)
+    assert FACT not in text_of(again.get(input="Which wombats live in Tasmania?"))
+
+
+def test_a_block_a_retriever_and_tools_recall_nothing_for_it_either(told: AgenticMemory) -> None:
+    asked, about = "Which wombats live in Tasmania?", {"namespace": "calvin", "min_relevance": 0.55}
+    block = AMemMemoryBlock(told, **about)
+    assert asyncio.run(block.aget([user(asked)])) == ""
+    assert FACT in asyncio.run(block.aget([user(QUESTION)]))
+    retriever = AMemRetriever(told, **about)
+    assert [len(retriever.retrieve(query)) for query in (asked, QUESTION)] == [0, 1]
+    recall, _ = create_memory_tools(told, **about)
+    assert "Nothing is remembered" in recall.call(query=asked).content
+    assert FACT in recall.call(query=QUESTION).content
 
 
 def test_recall_takes_no_more_tokens_than_it_may(core: AgenticMemory) -> None:
