@@ -55,7 +55,8 @@ async def listed(
         if options.sparse and terms.indices:
             sparse.append(Query(terms, where, depth, corpus=corpus))
     queries = [*dense, *sparse]
-    found = await io.engine.query(queries) if queries else []
+    answers = await io.engine.query(queries) if queries else []
+    found = [_certain(each, depth) for each in answers]
     asked: dict[str, float] = {}
     for each, (sureness, _) in zip(found, scopes * 2, strict=False):
         if sureness:
@@ -64,8 +65,16 @@ async def listed(
         _scores(found[: len(dense)]),
         _scores(found[len(dense) :]),
         asked,
-        all(len(each) < depth for each in found),
+        all(len(each) < depth for each in answers),
     )
+
+
+def _certain(found: list[Scored], depth: int) -> list[Scored]:
+    """A list without its last score where it was cut: chance chose among those that have it."""
+    if len(found) < depth:
+        return found
+    least = found[-1].score
+    return [scored for scored in found if scored.score > least] or found
 
 
 def _asked_of(scope: Scope, question: Question) -> list[tuple[float, Condition]]:
@@ -117,7 +126,7 @@ async def ranked(
         # Those of other speakers too: what they said is what the turns asked for were said about.
         turns = Turns({**turns, **beside})
         for sureness, where in _asked_of(scope, question) if beside else ():
-            theirs = await _scrolled(io, "place", both(where, around), limit)
+            theirs = await _scrolled(io, "place", both(where, ids(list(beside))), limit)
             asked = {**asked, **dict.fromkeys(theirs, sureness)}
         if days:
             moments |= await _moments(io, turns.keys() - moments.keys())

@@ -9,10 +9,13 @@ from amem_integrations.conditions import Any, Match, Not, Range
 from amem_integrations.errors import InvalidFilterError, InvalidInputError
 from amem_integrations.note import Hit
 from amem_integrations.ports import AsyncIO, SparseVector, run
+from amem_integrations.recall.lists import listed
 from amem_integrations.recall.options import RecallOptions
+from amem_integrations.recall.question import read_question
+from amem_integrations.recall.scope import scope_of
 from amem_integrations.recall.search import MAX_EMBEDDED_CHARS, search
 from amem_integrations.store.schema import micros, within
-from tests.recall.canned import Canned
+from tests.recall.canned import NOW, Canned
 
 NS = ("calvin",)
 
@@ -231,3 +234,17 @@ def test_an_answer_gains_by_the_question_before_it(canned: Canned) -> None:
     gain = found["climbing"].why["answer"]
     assert gain == pytest.approx(found["plans for Sunday?"].why["dense"] * 0.1 / 0.5)
     assert found["climbing"].score == pytest.approx(sum(found["climbing"].why.values()))
+
+
+@pytest.mark.parametrize(("depth", "held"), [(3, {"a"}), (1, {"a"}), (5, {"a", "b", "c", "d"})])
+def test_a_list_that_is_cut_among_equals_holds_none_of_them(
+    canned: Canned, depth: int, held: set[str]
+) -> None:
+    """Which of them got in is chance, and differs from one store to the next."""
+    ids = {canned.add(name): name for name in "abcd"}
+    canned.answer({"a": 0.9, "b": 0.5, "c": 0.5, "d": 0.5})
+    question, options = read_question("the", (), NOW), RecallOptions(sparse=0.0, around=0)
+    nothing = SparseVector((), ())
+    scope = scope_of(NS, None, None)
+    lists = run(listed(canned.io, scope, question, [1.0, 0.0], nothing, depth, options))
+    assert {ids[id] for id in lists.cosines} == held
