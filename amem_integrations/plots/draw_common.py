@@ -50,10 +50,13 @@ def axis(**settings: Any) -> dict[str, Any]:
     return {"gridcolor": _GRID, "zeroline": False, "linecolor": _GRID, **settings}
 
 
-def bare(values: Sequence[float]) -> dict[str, Any]:
-    """An axis whose numbers mean nothing: without ticks, with room around the values."""
+def bare(values: Sequence[float], room: float = 0.08) -> dict[str, Any]:
+    """An axis whose numbers mean nothing: without ticks, with room on either side of the values.
+
+    room: as a share of what lies between the lowest and the highest.
+    """
     low, high = min(values), max(values)
-    room = (high - low) * 0.08 or 1.0
+    room = (high - low) * room or 1.0
     return axis(
         showgrid=False, showticklabels=False, showline=False, range=[low - room, high + room]
     )

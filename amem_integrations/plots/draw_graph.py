@@ -27,7 +27,13 @@ def draw(data: GraphData, title: str, subtitle: str) -> Any:
     places = _places(data)
     xs, ys = zip(*places.values(), strict=True)
     drawn = figure(
-        title, subtitle, 760, xaxis=bare(xs), yaxis=bare(ys), hovermode="closest", dragmode="pan"
+        title,
+        subtitle,
+        760,
+        xaxis=bare(xs, _ROOM[0] / 4),
+        yaxis=bare(ys),
+        hovermode="closest",
+        dragmode="pan",
     )
     go = library("plotly.graph_objects")
     few = len(data.nodes) <= _FEW

@@ -18,6 +18,7 @@ Method: TypeAlias = Literal["pca", "tsne"]
 METHODS = ("pca", "tsne")
 _FEWEST_FOR_TSNE = 5
 _PERPLEXITY = 30
+_LIMITED = ("sklearn.cluster", "sklearn.manifold", "scipy.optimize")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,22 @@ def map_data(
     shown = placed[:limit]
     if not shown:
         return MapData(MapState((), None), MapState((), None), (), "pca", 0)
+    # So little is quicker on one thread: on a busy machine several mostly wait for each other.
+    # Only what is loaded by then is limited.
+    for name in _LIMITED:
+        library(name)
+    with library("threadpoolctl").threadpool_limits(1):
+        return _mapped(shown, before, after, method, by, len(placed))
+
+
+def _mapped(
+    shown: Sequence[Note],
+    before: Mapping[str, Vector],
+    after: Mapping[str, Vector],
+    method: Method,
+    by: By,
+    total: int,
+) -> MapData:
     numpy = library("numpy")
     old, new = (_unit(numpy, [each[note.id] for note in shown]) for each in (before, after))
     moved = numpy.clip(1.0 - (old * new).sum(axis=1), 0.0, 2.0)
@@ -136,7 +153,7 @@ def map_data(
             (new, groups_new, places[len(shown) :]),
         )
     ]
-    return MapData(states[0], states[1], groups, used, len(placed))
+    return MapData(states[0], states[1], groups, used, total)
 
 
 def _unit(numpy: Any, vectors: Sequence[Vector]) -> Any:

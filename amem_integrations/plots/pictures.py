@@ -95,7 +95,9 @@ def embedding_map(
     moved = sum(point.moved > 0 for point in data.after.points)
     said = _shown(len(data.after.points), len(notes))
     if evolution:
-        said += f", {moved:,} of them changed by evolution (ringed)"
+        said += (
+            f", {moved:,} changed by evolution (ringed)" if moved else ", none changed by evolution"
+        )
     kind = "k-means clusters" if by == "cluster" else _GROUPED[by]
     axes = "PCA" if data.method == "pca" else "t-SNE"
     drawn = draw_map.draw(
