@@ -26,6 +26,11 @@ from tests.langgraph.stores import without_qdrant_edge
 from tests.support import EMBEDDER
 
 SERVER = os.environ.get("AMEM_TEST_QDRANT_URL")
+# The forms differ above the engine and before forming, so on one engine both are asked for all
+# of the contract; on the others as well with AMEM_TEST_EVERY_FORM=1, or when a server is given.
+FORMS = ["sync", "async"] if SERVER or os.environ.get("AMEM_TEST_EVERY_FORM") else ["async"]
+# The same lines as on the embedded engine: to trace them would double their time.
+untraced = pytest.mark.no_cover
 
 
 class Borrowed:
@@ -94,16 +99,26 @@ class TestOnTheEmbeddedEngine(OneMemory, StoreContract):
     engine = "EdgeEngine"
 
 
+@untraced
 class TestFormedBeforePutReturns(
     OneMemory, ValueContract, FindingContract, IndexingContract, RunningContract
 ):
     formation = "inline"
     engine = "EdgeEngine"
 
+    @pytest.fixture(params=FORMS)
+    def form(self, request: pytest.FixtureRequest) -> str:
+        return request.param
 
+
+@untraced
 class TestInTheClientsLocalMode(OneMemory, StoreContract):
     formation = "off"
     engine = "ClientEngine"
+
+    @pytest.fixture(params=FORMS)
+    def form(self, request: pytest.FixtureRequest) -> str:
+        return request.param
 
 
 if SERVER is not None:
