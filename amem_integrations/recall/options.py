@@ -76,7 +76,7 @@ def check_relevance(least: object) -> None:
     if least is None:
         return
     if isinstance(least, bool) or not isinstance(least, int | float) or not isfinite(least):
-        raise InvalidInputError(f"min_relevance is a number, such as 0.55, or None; got {least!r}.")
+        raise InvalidInputError(f"min_relevance is a number, such as 0.6, or None; got {least!r}.")
 
 
 DEFAULT_OPTIONS = RecallOptions()

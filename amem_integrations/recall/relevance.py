@@ -5,7 +5,7 @@ that is stored has a best note, too. Relevance says how near the notes come to t
 itself. `search` asks for it where a least relevance is set.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log
 
@@ -20,7 +20,7 @@ from amem_integrations.store.schema import place_of, within
 
 # What full coverage, and the name of somebody who is here, count beside a cosine.
 _COVERED = 0.5
-_NAMED = 0.15
+_NAMED = 0.2
 # How far a word counts as held that stands in a turn nearby, by how many turns later it comes.
 _HELD: Mapping[int, float] = {-1: 0.7, 1: 0.6, -2: 0.5, 2: 0.4}
 # A word's weight in the note that has most of it, over its IDF.
@@ -45,7 +45,7 @@ async def relevant(
 
     All or none, since what is in doubt is whether the question is about anything that is
     stored. Once it is, what ranks low by itself, such as an answer of few words, belongs to it:
-    dropping each hit below 0.55 takes recall@10 on LoCoMo from 82 to 73, this to 79.
+    dropping each hit below 0.6 takes recall@10 on LoCoMo from 82 to 72, this to 79.
     Relevance is the cosine, at least 0, half of the coverage, and a little where the question
     names a speaker who is here. What is found in cosines depends on the embedder, so does this.
     """
@@ -62,8 +62,11 @@ async def relevant(
             *(Query(term, corpus, 1, corpus=corpus) for term in singles),
         ]
     )
-    holders = [{scored.id for scored in found} for found in sparse[: len(singles)]]
     best = [found[0].score if found else None for found in sparse[len(singles) :]]
+    held = [
+        {scored.id: min(scored.score / most, 1.0) for scored in found} if most else {}
+        for found, most in zip(sparse[: len(singles)], best, strict=True)
+    ]
     count = await io.engine.count(corpus)
     unknown = log(2 * count + 2)
     rarer = log(1 + _OTHERS / (count + 1))
@@ -78,7 +81,7 @@ async def relevant(
         replace(
             hit,
             relevance=max(cosines.get(hit.note.id, 0.0), 0.0)
-            + _COVERED * coverage(_around(hit.note.id, turns), holders, masses)
+            + _COVERED * coverage(_around(hit.note.id, turns), held, masses)
             + _NAMED * question.named,
         )
         for hit in hits
@@ -87,19 +90,20 @@ async def relevant(
 
 
 def coverage(
-    around: Mapping[str, float], holders: Sequence[Collection[str]], masses: Sequence[float]
+    around: Mapping[str, float], held: Sequence[Mapping[str, float]], masses: Sequence[float]
 ) -> float:
     """The share of a question that a note and the turns around it hold, in [0, 1].
 
-    around: how far a word in each of them counts. holders: for each word of the question, the
-    notes that have it. masses: what each word tells, its IDF.
+    around: how far a word in each of them counts. held: for each word of the question, the notes
+    that have it, and how much of it, 1 for the note that has most: a long text holds many words
+    by chance, and little of each. masses: what each word tells, its IDF.
     """
     whole = sum(masses)
-    held = (
-        mass * max((weight for id, weight in around.items() if id in having), default=0.0)
-        for having, mass in zip(holders, masses, strict=True)
+    covered = (
+        mass * max(weight * having.get(id, 0.0) for id, weight in around.items())
+        for having, mass in zip(held, masses, strict=True)
     )
-    return sum(held) / whole if whole else 0.0
+    return sum(covered) / whole if whole else 0.0
 
 
 def _around(id: str, turns: Turns) -> dict[str, float]:

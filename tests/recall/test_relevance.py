@@ -50,19 +50,25 @@ def greatest(memory: AgenticMemory, query: str) -> float:
 
 
 def test_a_note_that_holds_every_word_covers_the_question() -> None:
-    assert coverage({"a": 1.0}, [{"a", "b"}, {"a"}], [2.0, 1.0]) == 1.0
+    assert coverage({"a": 1.0}, [{"a": 1.0, "b": 0.5}, {"a": 1.0}], [2.0, 1.0]) == 1.0
 
 
 def test_words_count_by_what_they_tell() -> None:
-    assert coverage({"a": 1.0}, [{"a"}, {"b"}], [3.0, 1.0]) == 0.75
+    assert coverage({"a": 1.0}, [{"a": 1.0}, {"b": 1.0}], [3.0, 1.0]) == 0.75
 
 
 def test_a_word_that_only_a_turn_nearby_holds_counts_less() -> None:
-    assert coverage({"a": 1.0, "b": 0.7}, [{"a"}, {"b"}], [1.0, 1.0]) == pytest.approx(0.85)
+    assert coverage({"a": 1.0, "b": 0.7}, [{"a": 1.0}, {"b": 1.0}], [1.0, 1.0]) == pytest.approx(
+        0.85
+    )
 
 
 def test_a_word_held_twice_counts_once_and_as_the_nearest() -> None:
-    assert coverage({"a": 1.0, "b": 0.7}, [{"a", "b"}], [2.0]) == 1.0
+    assert coverage({"a": 1.0, "b": 0.7}, [{"a": 1.0, "b": 1.0}], [2.0]) == 1.0
+
+
+def test_a_note_that_has_less_of_a_word_covers_less() -> None:
+    assert coverage({"a": 1.0}, [{"a": 0.4}], [2.0]) == pytest.approx(0.4)
 
 
 def test_a_question_without_words_is_not_covered() -> None:
@@ -85,7 +91,7 @@ def test_the_own_words_of_a_note_are_most_relevant(memory: AgenticMemory) -> Non
 def test_a_turn_is_relevant_by_what_was_said_around_it(memory: AgenticMemory) -> None:
     alone = "eviction"
     assert relevance(memory, alone, "A cache before") > relevance(memory, alone, "The product")
-    assert relevance(memory, alone, "The product") > 0.15
+    assert relevance(memory, alone, "The product") > 0.1
 
 
 def test_unknown_words_weigh_most(memory: AgenticMemory) -> None:
@@ -95,7 +101,7 @@ def test_unknown_words_weigh_most(memory: AgenticMemory) -> None:
 
 def test_naming_somebody_who_is_here_adds_a_little(memory: AgenticMemory) -> None:
     named, stranger = "Did Ada say wombat?", "Did wombat say wombat?"
-    assert greatest(memory, named) - greatest(memory, stranger) == pytest.approx(0.15, abs=0.1)
+    assert greatest(memory, named) - greatest(memory, stranger) == pytest.approx(0.2, abs=0.1)
 
 
 def test_relevance_is_the_same_whatever_else_is_found(memory: AgenticMemory) -> None:
@@ -149,7 +155,7 @@ async def test_the_async_form_finds_the_same(memory: AgenticMemory) -> None:
 def test_any_question_has_a_relevance(memory: AgenticMemory, query: str) -> None:
     found = memory.search(query, min_relevance=0)
     assert found
-    assert all(hit.relevance is not None and 0 <= hit.relevance <= 1.65 for hit in found)
+    assert all(hit.relevance is not None and 0 <= hit.relevance <= 1.7 for hit in found)
 
 
 def test_an_empty_namespace_is_relevant_to_nothing(memory: AgenticMemory) -> None:
