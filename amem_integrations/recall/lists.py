@@ -21,7 +21,7 @@ from amem_integrations.store.schema import within
 Number = TypeVar("Number", int, float)
 
 # How many of the best notes are joined with the turns around them.
-_PLACED = 64
+_PLACED = 48
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from amem_integrations.store.schema import within
 MAX_EMBEDDED_CHARS = 4000
 
 # How long the lists are; `tests/benchmarks/recall.py` has what they cost.
-DEPTH = 128
+DEPTH = 96
 _COUNTED_DEPTH = 1000
 _PAGE = 256
 # More are read than are wanted, as their texts may change the order.

@@ -7,7 +7,7 @@ and adds them, `search` and `expand` call both.
 import re
 from collections.abc import Collection, Iterable, Mapping
 from heapq import nlargest
-from math import hypot, log
+from math import log, sqrt
 
 from amem_integrations.note import Note
 from amem_integrations.recall.days import Days
@@ -24,6 +24,7 @@ _FEW = 3
 # What the words of a neighbouring turn count, by how many turns later it comes.
 _BESIDE: Mapping[int, float] = {-2: 0.5, -1: 0.7, 1: 0.6, 2: 0.4}
 OFFSETS = tuple(_BESIDE)
+_SHARES = [(offset, weight**2) for offset, weight in _BESIDE.items()]
 _SHORTEST, _LONGEST = 3, 60
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 _QUESTION = re.compile("[?？؟]")
@@ -43,6 +44,9 @@ class Turns(dict[str, int]):
         """The note among these that comes so many turns later in the same session."""
         place = self.get(id)
         return None if place is None else self._at.get(place + offset)
+
+    def by_place(self, values: Mapping[str, float]) -> dict[int, float]:
+        return {place: values[id] for place, id in self._at.items() if id in values}
 
     def missing_beside(self, ids: Iterable[str]) -> set[int]:
         """The places around these notes that none of the notes stands at."""
@@ -76,15 +80,16 @@ def words(bm25: Mapping[str, float], turns: Turns | None = None) -> dict[str, fl
     """
     if turns is None:
         return {id: score / _WORDS_UNIT for id, score in bm25.items()}
+    around: dict[int, float] = {}
+    for place, score in turns.by_place(bm25).items():
+        for offset, share in _SHARES:
+            there = place - offset
+            around[there] = around.get(there, 0.0) + share * score * score
     found: dict[str, float] = {}
-    for id in turns:
-        around = (
-            weight * bm25.get(turns.beside(id, offset) or "", 0.0)
-            for offset, weight in _BESIDE.items()
-        )
-        score = hypot(bm25.get(id, 0.0), *around) / _WORDS_UNIT
-        if score:
-            found[id] = score
+    for id, place in turns.items():
+        squares = bm25.get(id, 0.0) ** 2 + around.get(place, 0.0)
+        if squares:
+            found[id] = sqrt(squares) / _WORDS_UNIT
     return found
 
 

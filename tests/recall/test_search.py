@@ -208,7 +208,7 @@ def test_notes_that_only_seem_to_meet_a_filter_are_made_up_for_from_further_down
     canned.answer(*[nearness, {}] * 3)
     wanted = {"metadata.deep": {"list": [500]}}
     assert names(find(canned, k=2, hops=0, filter=wanted)) == ["n500"]
-    assert [query.limit for query in canned.engine.queries[::2]] == [128, 512, 600]
+    assert [query.limit for query in canned.engine.queries[::2]] == [96, 384, 600]
 
 
 def test_one_operation_answers_the_same_sync_and_async(three: Canned) -> None:
