@@ -23,6 +23,7 @@ from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.ports import IO, run
 from amem_integrations.recalling import Recalling
 from amem_integrations.remembering import Remembering
+from amem_integrations.settling import Settling
 from amem_integrations.store.usage import save_usage
 from amem_integrations.tending import Tending
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AgenticMemory(Remembering, Recalling, Tending, Archiving, Keeping):
+class AgenticMemory(Remembering, Recalling, Tending, Archiving, Keeping, Settling):
     """A memory that takes notes, links them, lets them evolve, and finds them again.
 
     location: a directory (the embedded engine, one process at a time), the URL of a Qdrant

@@ -47,12 +47,12 @@ class Status(StrEnum):
 
 
 TRANSITIONS: Mapping[Status, frozenset[Status]] = {
-    # Back to plain only by undoing an update.
+    # Back to plain by undoing an update, or what a note did to others.
     Status.RAW: frozenset(Status) - {Status.ARCHIVED},
-    Status.PLAIN: frozenset({Status.RAW, Status.QUARANTINED, Status.ARCHIVED}),
+    Status.PLAIN: frozenset(Status),
     Status.FORMED: frozenset(Status),
     Status.PARKED: frozenset({Status.RAW, Status.PLAIN, Status.QUARANTINED, Status.ARCHIVED}),
-    Status.QUARANTINED: frozenset({Status.RAW, Status.FORMED, Status.ARCHIVED}),
+    Status.QUARANTINED: frozenset(Status),
     # Brought back, it is what it was before.
     Status.ARCHIVED: frozenset(Status),
 }
@@ -231,7 +231,8 @@ class Hit:
     """A note found by a search, with its score and why it was found.
 
     score: fused relevance, higher is better, comparable within one search only.
-    why: contribution by signal ("dense", "sparse", "link", …), which sum to the score.
+    why: contribution by signal ("dense", "sparse", "link", …), which sum to the score. Where a
+        reranker had the last word, the score is `why["rerank"]`, and the rest led up to it.
     via: the link that led here or lifted the note; set whenever `why` has "link".
     relevance: how much it has to do with the question, comparable across searches with the same
         embedder; measured where a search has a `min_relevance`, else None.

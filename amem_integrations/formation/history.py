@@ -184,7 +184,7 @@ def _next(
     """After a revision in which the other had no part."""
     changed = _changed(revision)
     was = before.was | changed
-    if revision.kind in ("formed", "updated"):
+    if revision.kind == "formed" or (revision.kind != "reverted" and "content" in changed):
         standing = {name: (before.would | changed)[name] for name in _STANDING}
         return _Moment(was, was | standing)
     if revision.kind == "reverted" and (target := _restored(was, past)):

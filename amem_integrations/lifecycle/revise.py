@@ -24,7 +24,14 @@ _SET_ASIDE = {str(Status.ARCHIVED), str(Status.QUARANTINED)}
 
 
 async def update(
-    io: IO, note: Note, analyst: str, *, content: str, metadata_json: str | None = None
+    io: IO,
+    note: Note,
+    analyst: str,
+    *,
+    content: str,
+    metadata_json: str | None = None,
+    kind: str = "updated",
+    reason: str = "",
 ) -> tuple[Note, Retraction]:
     """Give a note new content (and metadata): a new raw version, to be formed again.
 
@@ -60,11 +67,12 @@ async def update(
                 contested_by=(),
                 merged_into=None,
                 trust=1.0,
+                life=replace(note.life, conflicts=()),
             )
             if note.value_json is not None:
                 return await overwrite(io, replace(raw, revision=None), note, analyst)
             taken_back += await retract(io, note.id, note.namespace, analyst)
-            after = revised(note, raw, "updated", note.id, now, "caller")
+            after = revised(note, raw, kind, note.id, now, "caller", reason=reason)
         if await change(io, [(note, after)]):
             if content != note.content:
                 taken_back += await retract_late(io, after, analyst)
