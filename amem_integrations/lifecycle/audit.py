@@ -1,0 +1,238 @@
+"""Audits: a note that keeps being contradicted in use leaves recall until somebody settles it.
+
+Nothing is deleted, and where the note came from and what it changed is shown with it. Maintenance
+calls `audit`; `settling` gives `audits` and `resolve` their two forms. Ours, not the paper's.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any, Literal, TypeAlias, get_args
+
+from amem_integrations.conditions import match
+from amem_integrations.errors import InvalidInputError, NoteNotFoundError, StoreError
+from amem_integrations.formation.contest import SUPERSEDED, holds_from
+from amem_integrations.formation.history import took_part
+from amem_integrations.formation.retract import Retraction
+from amem_integrations.formation.revise import revised
+from amem_integrations.lifecycle.change import change
+from amem_integrations.lifecycle.entry import entry_of, records_of
+from amem_integrations.lifecycle.policy import Policy
+from amem_integrations.lifecycle.revise import update
+from amem_integrations.namespace import Namespace
+from amem_integrations.note import Note, Revision, Status
+from amem_integrations.ports import IO
+from amem_integrations.standing import Life
+from amem_integrations.store.reading import every_note, influenced_by, load, revisions
+from amem_integrations.store.schema import within
+
+_ROUNDS = 8
+
+Decision: TypeAlias = Literal["keep", "correct", "retire"]
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A change of the note `note` in which another had a part: which, when, and who judged so."""
+
+    note: str
+    other: str
+    kind: str
+    version: int
+    at: datetime
+    analyst: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Where a note came from and what came of it.
+
+    came_from: its own changes in which other notes had a part. changed: those of other notes in
+    which it had one. conflicts: when it was reported to contradict, since it last helped.
+    """
+
+    source: str | None
+    speaker: str | None
+    session: str | None
+    occurred_at: datetime | None
+    created_at: datetime
+    came_from: tuple[Trace, ...]
+    changed: tuple[Trace, ...]
+    conflicts: tuple[datetime, ...]
+    contested_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """A note under audit, why and since when, and its lineage."""
+
+    note: Note
+    reason: str
+    since: datetime
+    lineage: Lineage
+
+    def as_json(self) -> str:
+        """All of it as one JSON object; times in ISO 8601."""
+        note = self.note
+        data: dict[str, Any] = {
+            "id": note.id,
+            "namespace": list(note.namespace),
+            "key": note.key,
+            "content": note.content,
+            "reason": self.reason,
+            "since": self.since,
+            "lineage": asdict(self.lineage),
+        }
+        return json.dumps(data, ensure_ascii=False, indent=2, default=datetime.isoformat)
+
+
+def audit_due(life: Life, now: datetime, policy: Policy) -> str | None:
+    """Why a note that this happened to is to be audited; None if it is not."""
+    in_a_row = len(life.conflicts)
+    if in_a_row >= policy.in_a_row:
+        return f"{in_a_row} conflicting uses in a row"
+    recent = sum(now - each <= policy.within for each in life.conflicts)
+    if recent >= policy.repeated:
+        return f"{recent} conflicting uses within {policy.within.days} days, no clean one between"
+    return None
+
+
+async def audit(io: IO, note: Note, reason: str, analyst: str = "lifecycle") -> Note:
+    """Take a note out of recall until it is resolved; one that is set aside stays as it is.
+
+    Raises NoteNotFoundError if it is gone, StoreError if it keeps changing.
+    """
+    for _ in range(_ROUNDS):
+        if note.status in (Status.QUARANTINED, Status.ARCHIVED):
+            return note
+        aside = note.evolve(status=Status.QUARANTINED)
+        after = revised(note, aside, "audited", note.id, io.now(), analyst, reason=reason)
+        if await change(io, [(note, after)]):
+            return after
+        note = await _again(io, note)
+    raise StoreError(f"Note {note.id} kept changing while it was to be audited.")
+
+
+async def audits(io: IO, namespace: Namespace) -> list[Audit]:
+    """Every note of a namespace that is under audit, the longest first."""
+    where = within(namespace, match("status", Status.QUARANTINED))
+    found = [await _audit_of(io, note) for note in await every_note(io, where)]
+    return sorted(found, key=lambda each: (each.since, each.note.id))
+
+
+async def _audit_of(io: IO, note: Note) -> Audit:
+    chain = await revisions(io, note)
+    began = _began(chain)
+    reason, since = ("", note.updated_at) if began is None else (began.reason, began.at)
+    return Audit(note, reason, since, await lineage(io, note, chain))
+
+
+def _began(chain: Sequence[Revision]) -> Revision | None:
+    """The revision that put the note under audit, if its history goes back so far."""
+    newest = (each for each in reversed(chain) if each.kind == "audited")
+    return next(newest, None)
+
+
+async def lineage(io: IO, note: Note, chain: Sequence[Revision]) -> Lineage:
+    """Where a note came from and what came of it; chain: its revisions."""
+    owners = await load(io, await influenced_by(io, note.namespace, note.id), note.namespace)
+    records = await records_of(io, list(owners))
+    changed = [
+        _trace(owner.id, note.id, each)
+        for owner in owners.values()
+        for each in entry_of(owner, records[owner.id]).revisions
+        if took_part(each, note.id)
+    ]
+    return Lineage(
+        source=note.source,
+        speaker=note.speaker,
+        session=note.session,
+        occurred_at=note.occurred_at,
+        created_at=note.created_at,
+        came_from=tuple(
+            _trace(note.id, other, each)
+            for each in chain
+            for other in dict.fromkeys((each.cause, *each.sources))
+            if other != note.id
+        ),
+        changed=tuple(sorted(changed, key=lambda each: (each.at, each.note))),
+        conflicts=note.life.conflicts,
+        contested_by=note.contested_by,
+    )
+
+
+def _trace(note_id: str, other: str, revision: Revision) -> Trace:
+    return Trace(
+        note_id,
+        other,
+        revision.kind,
+        revision.version,
+        revision.at,
+        revision.analyst,
+        revision.reason,
+    )
+
+
+async def resolve(
+    io: IO, note: Note, decision: Decision, analyst: str, content: str | None = None
+) -> tuple[Note, Retraction]:
+    """Settle what is open about a note that is under audit, or that another contradicts.
+
+    "keep": it holds; it is back, and who contested it is not heard. What a caller let take its
+    place stands. "correct": it gets new content and is formed again. "retire": it is archived.
+    Raises InvalidInputError if nothing is open, StoreError if the note keeps changing.
+    """
+    if (decision == "correct") != (content is not None):
+        raise InvalidInputError('content goes with the decision "correct", and with no other.')
+    for _ in range(_ROUNDS):
+        if note.status is not Status.QUARANTINED and not note.contested_by:
+            raise InvalidInputError(f"Note {note.id} is not under audit, and nothing contests it.")
+        if content is not None:
+            if content == note.content:
+                raise InvalidInputError(
+                    f'That is the content of note {note.id} already; to leave it, decide "keep".'
+                )
+            return await update(
+                io, note, analyst, content=content, kind="resolved", reason="corrected"
+            )
+        settled = await _settled(io, note, decision)
+        after = revised(note, settled, "resolved", note.id, io.now(), "caller", reason=decision)
+        if await change(io, [(note, after)]):
+            return after, Retraction()
+        note = await _again(io, note)
+    raise StoreError(f"Note {note.id} kept changing while it was being resolved.")
+
+
+async def _settled(io: IO, note: Note, decision: Decision) -> Note:
+    fresh = replace(note, contested_by=(), life=replace(note.life, conflicts=()))
+    if decision == "retire":
+        return fresh.evolve(status=Status.ARCHIVED)
+    chain = await revisions(io, note)
+    fresh = replace(fresh, valid_until=await _superseded_at(io, note, chain))
+    if note.status is not Status.QUARANTINED:
+        return fresh
+    began = _began(chain)
+    change = None if began is None else began.changes.get("status")
+    if change is not None:
+        return fresh.evolve(status=Status(change.before))
+    understood = note.keywords or note.context or not note.content
+    return fresh.evolve(status=Status.FORMED if understood else Status.RAW)
+
+
+async def _superseded_at(io: IO, note: Note, chain: Sequence[Revision]) -> datetime | None:
+    """When the first note holds from that a caller let take the place of this one."""
+    if note.valid_until is None:
+        return None
+    said = [each.cause for each in chain if each.kind == SUPERSEDED]
+    held = await load(io, said, note.namespace)
+    return min(map(holds_from, held.values()), default=None)
+
+
+async def _again(io: IO, note: Note) -> Note:
+    held = await load(io, [note.id], note.namespace)
+    if note.id not in held:
+        raise NoteNotFoundError(f"Note {note.id} was forgotten meanwhile.")
+    return held[note.id]

@@ -1,0 +1,179 @@
+"""Trust follows lineage: proposals that wait are settled, and what one note did is undone.
+
+`formation.neighbours` lets proposals wait; maintenance calls `settle_proposals`, and `settling`
+gives the rest its two forms. Ours, not the paper's.
+"""
+
+from dataclasses import dataclass, replace
+
+from amem_integrations.conditions import ids
+from amem_integrations.errors import InvalidInputError, StoreError
+from amem_integrations.formation.contest import contradicted
+from amem_integrations.formation.neighbours import understood_anew
+from amem_integrations.formation.retract import Retraction, retract
+from amem_integrations.formation.revise import revised
+from amem_integrations.formation.waiting import (
+    Proposal,
+    must_wait,
+    proposal_from,
+    proposals,
+)
+from amem_integrations.lifecycle.change import change
+from amem_integrations.lifecycle.confidence import believing
+from amem_integrations.lifecycle.policy import Policy
+from amem_integrations.namespace import Namespace
+from amem_integrations.note import Note, Status
+from amem_integrations.ports import IO
+from amem_integrations.store.reading import influenced_by, linking_to, load
+
+_ROUNDS = 8
+_ACTIVE = (Status.RAW, Status.FORMED, Status.PARKED)
+
+
+async def accept(io: IO, proposal: Proposal, policy: Policy, *, settled: bool) -> Note:
+    """Apply a proposal that waits, by whoever is answerable for it; returns its target.
+
+    settled: a caller does, so that a contradiction in it is settled by that. The trust of the
+    target is capped by the confidence in the proposer in any case. Raises InvalidInputError if
+    it does not wait any more or its target is not formed, StoreError if that keeps changing.
+    """
+    points = await io.engine.get([proposal.id])
+    if not points or proposal_from(points[0]) != proposal:
+        raise InvalidInputError(
+            f"The proposal {proposal.id} does not wait any more; it was settled, or one of its "
+            "notes was changed or forgotten."
+        )
+    for _ in range(_ROUNDS):
+        held = await load(io, [proposal.cause, proposal.target], proposal.namespace)
+        if len(held) < 2:
+            raise InvalidInputError(f"A note of the proposal {proposal.id} was forgotten.")
+        cause, target = held[proposal.cause], held[proposal.target]
+        after = _understood(io, proposal, cause, target, policy)
+        if after is target or await change(io, [(target, after)]):
+            break
+    else:
+        raise StoreError(f"Note {proposal.target} kept changing while it was to be changed.")
+    if proposal.contradicts:
+        after = await _contradicted(io, proposal, cause, after, settled)
+    await io.engine.delete(ids([proposal.id]))
+    return after
+
+
+def _understood(io: IO, proposal: Proposal, cause: Note, target: Note, policy: Policy) -> Note:
+    if proposal.evolution is None:
+        return target
+    if target.status is not Status.FORMED:
+        raise InvalidInputError(f"Note {target.id} is {target.status}; only a formed one evolves.")
+    now = io.now()
+    return understood_anew(
+        target,
+        cause,
+        proposal.evolution,
+        now,
+        proposal.analyst,
+        proposal.sources,
+        same=target.version == proposal.version,
+        trust=believing(policy)(cause, now),
+    )
+
+
+async def _contradicted(
+    io: IO, proposal: Proposal, cause: Note, target: Note, settled: bool
+) -> Note:
+    for _ in range(_ROUNDS):
+        after = contradicted(
+            target,
+            cause,
+            io.now(),
+            proposal.analyst,
+            settled=settled,
+            sources=proposal.sources,
+            reason=proposal.reason,
+        )
+        if await change(io, [(target, after)]):
+            return after
+        held = await load(io, [target.id], target.namespace)
+        if target.id not in held:
+            raise InvalidInputError(f"A note of the proposal {proposal.id} was forgotten.")
+        target = held[target.id]
+    raise StoreError(f"Note {target.id} kept changing while it was contradicted.")
+
+
+async def reject(io: IO, proposal: Proposal) -> bool:
+    """Drop a proposal; False if it did not wait any more."""
+    waits = bool(await io.engine.get([proposal.id]))
+    await io.engine.delete(ids([proposal.id]))
+    return waits
+
+
+async def settle_proposals(io: IO, namespace: Namespace, policy: Policy) -> int:
+    """Apply the proposals whose proposers are believed enough by now; returns how many."""
+    applied = 0
+    believe = believing(policy)
+    for proposal in await proposals(io, namespace):
+        held = await load(io, [proposal.cause, proposal.target], namespace)
+        cause, target = held.get(proposal.cause), held.get(proposal.target)
+        if cause is None or target is None or target.status is not Status.FORMED:
+            continue
+        if not must_wait(believe, policy.trust_gap, cause, target, io.now()):
+            await accept(io, proposal, policy, settled=False)
+            applied += 1
+    return applied
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What of one note's doings was undone.
+
+    notes: ids of the notes that it had changed, or that linked to it. evolutions, links: how
+    many. unformed: ids of those that were understood in its light and are to be formed anew.
+    """
+
+    note: Note
+    notes: tuple[str, ...] = ()
+    evolutions: int = 0
+    links: int = 0
+    unformed: tuple[str, ...] = ()
+
+
+async def revert_cause(io: IO, note: Note, analyst: str) -> Undone:
+    """Undo all that a note did to others, whatever came later, without deleting it.
+
+    It loses its links and becomes plain: it is found as before, and no other note is linked to
+    it or understood in its light, until it is formed again. What others did to it stays.
+    Repeating it changes nothing more. Raises StoreError if notes keep taking it up.
+    """
+    note, own = await _withdrawn(io, note)
+    total = Retraction()
+    touched: dict[str, None] = {}
+    for _ in range(_ROUNDS):
+        traces = [
+            *await influenced_by(io, note.namespace, note.id),
+            *await linking_to(io, note.namespace, note.id),
+        ]
+        if not traces:
+            unformed = tuple(dict.fromkeys(total.unformed))
+            links = own + total.links
+            return Undone(note, tuple(touched), total.evolutions, links, unformed)
+        touched |= dict.fromkeys(traces)
+        total += await retract(io, note.id, note.namespace, analyst)
+    raise StoreError(f"Traces of note {note.id} keep coming back; try again when it is quiet.")
+
+
+async def _withdrawn(io: IO, note: Note) -> tuple[Note, int]:
+    """The note without its links, and how many it had; kept plain if it was in use."""
+    for _ in range(_ROUNDS):
+        status = Status.PLAIN if note.status in _ACTIVE else note.status
+        rest = replace(note.evolve(status=status), links=())
+        had = len(note.outgoing)
+        if status is note.status and not had:
+            return note, 0
+        reason = "what it did to other notes was undone"
+        after = revised(note, rest, "withdrawn", note.id, io.now(), "caller", reason=reason)
+        if await change(io, [(note, after)]):
+            return after, had
+        held = await load(io, [note.id], note.namespace)
+        if note.id not in held:
+            raise StoreError(f"Note {note.id} was forgotten while its doings were undone.")
+        note = held[note.id]
+    raise StoreError(f"Note {note.id} kept changing while its doings were undone.")
