@@ -26,6 +26,7 @@ MAX_TERM_CHARS = 200
 MAX_CONTEXT_CHARS = 4000
 
 REPEATS, CORRECTS, CONTRADICTS = "repeats", "corrects", "contradicts"
+DISTILS = "distils"
 SOURCES = ("user", "tool", "assistant", "import")
 
 _ID_ROOT = uuid.UUID("6f0e9a3e-5d0c-5b7e-9d55-0a6d656d6e6f")
@@ -63,7 +64,8 @@ class Link:
     """A directed connection that the note `source` made to the note `to`.
 
     kind: "related", "same-matter", "cause", "sequence", …; REPEATS or CORRECTS where a turn was
-    woven, and those outlast a new formation. weight in (0, 1].
+    woven, and those outlast a new formation; DISTILS to what a note says in short.
+    weight in (0, 1].
     used_at: when its weight was last moved by a use of its notes; None if never.
     """
 

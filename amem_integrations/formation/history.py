@@ -54,14 +54,15 @@ def without(
 ) -> tuple[Note, list[Revision]]:
     """The note, and its revisions, oldest first, as if `gone` had never had a part in them.
 
-    Keywords and tags that others added or removed are added or removed again. A context that
+    Keywords and tags that others added or removed are added or removed again; links that `gone`
+    brought are not kept. A context that
     was written while the note carried something of `gone` is not kept. A note that rests on a
     forming in the light of `gone` becomes raw, and its history ends before that, but for how it
     stands. So does one that was kept plain because it repeats `gone`. One that was set aside
     because of `gone` is back.
     since: from when on, in microseconds, what other notes say holds that contradict this one.
     """
-    chain = [_unnamed(gone, revision) for revision in chain]
+    chain, brought = _unbrought([_unnamed(gone, revision) for revision in chain], gone)
     moment = _beginning(note, chain)
     past = [moment]
     written: list[str] = []
@@ -78,7 +79,7 @@ def without(
                 moment.would["valid_until"] = _earlier(before, since[revision.cause])
             clean.append(_retold(revision, before, moment))
         past.append(moment)
-    links = tuple(link for link in note.outgoing if link.to != gone)
+    links = tuple(link for link in note.outgoing if link.to not in (gone, *brought))
     note = replace(note, **_standing(note, moment, gone))
     if moment.formed is not None:
         lasting = tuple(link for link in links if link.kind in _LASTING)
@@ -86,13 +87,37 @@ def without(
         status = note.status if note.status in _SET_ASIDE else Status.RAW
         raw = note.evolve(keywords=(), tags=(), context="", links=lasting, status=status, trust=1.0)
         return replace(raw, attempts=0), list(_unformed(clean, moment.formed))
-    if note.status is Status.PLAIN and len(links) < len(note.outgoing):
+    if note.status is Status.PLAIN and any(link.to == gone for link in note.outgoing):
         # What it repeats is gone, so now it is the one to say it.
         return note.evolve(links=links, status=Status.RAW, attempts=0), clean
     changed = {name: moment.would[name] for name in _UNDERSTOOD if _differs(moment, name)}
     for name in changed.keys() & _TERMS:
         changed[name] = tuple(changed[name])
     return note.evolve(links=links, **changed), clean
+
+
+def _unbrought(chain: Sequence[Revision], gone: str) -> tuple[list[Revision], set[str]]:
+    """The revisions without the links that `gone` brought to the note, and where these lead.
+
+    A forming is another matter: with it goes all that it made.
+    """
+    brought: set[str] = set()
+    clean: list[Revision] = []
+    for revision in chain:
+        links = revision.changes.get("links")
+        if links is not None and revision.kind != "formed":
+            added = {each["to"] for each in links.after} - {each["to"] for each in links.before}
+            if took_part(revision, gone):
+                brought |= added
+            else:
+                brought -= added
+                sides = (
+                    [each for each in side if each["to"] not in brought]
+                    for side in (links.before, links.after)
+                )
+                revision = replace(revision, changes={**revision.changes, "links": Change(*sides)})
+        clean.append(revision)
+    return clean, brought
 
 
 def _was_formed(link: Link, chain: Sequence[Revision]) -> bool:

@@ -3,13 +3,13 @@
 Needed when it is forgotten, when its content changes, and when it vanished half-way through
 a commit. Every revision in which it had a part is undone, the revisions after it are
 re-applied without it, and links to it go. A note that was understood in its light becomes
-raw again, to be formed anew.
+raw again, to be formed anew; one whose text was distilled from it goes.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from amem_integrations.conditions import both, ids, match
+from amem_integrations.conditions import HasId, both, ids, match
 from amem_integrations.errors import StoreError
 from amem_integrations.formation.contest import contradictions, holds_from
 from amem_integrations.formation.embedding import embedded_points, known_vectors
@@ -17,10 +17,10 @@ from amem_integrations.formation.history import took_part, without
 from amem_integrations.formation.traces import carried, passed_on
 from amem_integrations.formation.waiting import concerning
 from amem_integrations.namespace import Namespace, encode
-from amem_integrations.note import Note, Revision, Status
+from amem_integrations.note import DISTILS, Note, Revision, Status
 from amem_integrations.ports import IO, Point
 from amem_integrations.store.reading import influenced_by, linking_to, load, revisions
-from amem_integrations.store.schema import as_read, micros, revision_point
+from amem_integrations.store.schema import as_read, micros, revision_point, within
 
 _ROUNDS = 8
 
@@ -58,6 +58,10 @@ async def retract(io: IO, note_id: str, namespace: Namespace, analyst: str) -> R
     total = Retraction()
     touched: list[tuple[str, frozenset[str]]] = []
     for owner in owners:
+        if await _is_distilled(io, owner, note_id, namespace):
+            total += await retract(io, owner, namespace, analyst)
+            await _remove(io, owner, note_id, namespace)
+            continue
         taken_back, lost = await _retract_from(io, owner, note_id, origin, namespace, analyst)
         total += taken_back
         touched.append((owner, lost))
@@ -88,6 +92,22 @@ async def retract_late(io: IO, note: Note, analyst: str) -> Retraction:
     if held is None or held.version != note.version:
         return Retraction()
     return await retract(io, note.id, note.namespace, analyst)
+
+
+async def _is_distilled(io: IO, owner: str, note_id: str, namespace: Namespace) -> bool:
+    """Whether the text of `owner` was written from that of `note_id`."""
+    note = (await load(io, [owner], namespace)).get(owner)
+    return note is not None and any(
+        link.to == note_id and link.kind == DISTILS for link in note.outgoing
+    )
+
+
+async def _remove(io: IO, distilled: str, member: str, namespace: Namespace) -> None:
+    """Remove a note with its records, unless it has got a text of its own meanwhile."""
+    where = within(namespace, HasId((distilled,)))
+    await io.engine.delete(both(where, match("link_ids", member)))
+    if not await io.engine.count(where):
+        await io.engine.delete(both(match("of", distilled), match("owner", encode(namespace))))
 
 
 async def _retract_from(
