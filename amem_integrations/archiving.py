@@ -1,10 +1,17 @@
 """The part of AgenticMemory that keeps a namespace small without deleting anything, in both forms.
 
-Setting notes aside and bringing them back.
+Setting notes aside and bringing them back, merging what says the same, distilling.
 """
 
+from dataclasses import dataclass
+from datetime import timedelta
+
 from amem_integrations.errors import InvalidInputError, StoreError
+from amem_integrations.forming import Rooms
 from amem_integrations.lifecycle import archive as archiving
+from amem_integrations.lifecycle.consolidate import SIMILARITY, apply, plan
+from amem_integrations.lifecycle.plan import Consolidation
+from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.namespace import DEFAULT, as_namespace
 from amem_integrations.note import Note, Status
 from amem_integrations.operations import (
@@ -22,7 +29,7 @@ _ROUNDS = 8
 
 
 class Archiving(Forms):
-    """Archiving notes, and bringing them back."""
+    """Archiving notes, bringing them back, and consolidating what there is."""
 
     def archive(
         self, note: NoteLike, *, namespace: NamespaceLike | None = None, reason: str = ""
@@ -62,6 +69,78 @@ class Archiving(Forms):
     ) -> list[Note]:
         """`archived`, awaited."""
         return await listed(self._async, as_namespace(namespace), limit, archiving.ARCHIVED)
+
+    def consolidate(
+        self,
+        namespace: NamespaceLike = DEFAULT,
+        *,
+        dry_run: bool = True,
+        max_notes: int | None = None,
+        max_age: timedelta | None = None,
+        similarity: float = SIMILARITY,
+    ) -> Consolidation:
+        """What there is to tidy up in a namespace, as a list; with dry_run=False it is done.
+
+        Notes that say the same are merged into the oldest of them: the words must agree, and
+        the cosine of their vectors, understanding included, be `similarity` at least. Where a
+        model is there, clusters are distilled: a new note says in short what they say. Archived
+        is what was neither said, confirmed nor used for longer than `max_age`, unless it is of
+        the long tier, then what is worth least, until `max_notes` are left (None: as the
+        policy has it). Nothing is deleted: `restore` and `revert` undo all of it.
+        Raises InvalidInputError, StoreError.
+        """
+        limits = _Limits(max_notes, max_age, similarity)
+        return run(_consolidate(self._rooms, self._sync, namespace, dry_run, limits))
+
+    async def aconsolidate(
+        self,
+        namespace: NamespaceLike = DEFAULT,
+        *,
+        dry_run: bool = True,
+        max_notes: int | None = None,
+        max_age: timedelta | None = None,
+        similarity: float = SIMILARITY,
+    ) -> Consolidation:
+        """`consolidate`, awaited."""
+        limits = _Limits(max_notes, max_age, similarity)
+        return await _consolidate(self._rooms, self._async, namespace, dry_run, limits)
+
+    def apply(self, plan: Consolidation) -> Consolidation:
+        """Do what `consolidate` listed; returns what was done, and in `left` what was not.
+
+        A note that was changed since is left alone. Raises StoreError.
+        """
+        return run(_apply(self._rooms, self._sync, plan))
+
+    async def aapply(self, plan: Consolidation) -> Consolidation:
+        """`apply`, awaited."""
+        return await _apply(self._rooms, self._async, plan)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    max_notes: int | None
+    max_age: timedelta | None
+    similarity: float
+
+
+async def _consolidate(
+    rooms: Rooms, io: IO, namespace: NamespaceLike, dry_run: bool, limits: _Limits
+) -> Consolidation:
+    planned = await plan(
+        io,
+        rooms.settings,
+        as_namespace(namespace),
+        rooms.policy or DEFAULT_POLICY,
+        max_notes=limits.max_notes,
+        max_age=limits.max_age,
+        similarity=limits.similarity,
+    )
+    return planned if dry_run else await _apply(rooms, io, planned)
+
+
+async def _apply(rooms: Rooms, io: IO, planned: Consolidation) -> Consolidation:
+    return await apply(io, rooms.settings, planned, rooms.policy or DEFAULT_POLICY)
 
 
 async def _archive(io: IO, note: NoteLike, namespace: NamespaceLike | None, reason: str) -> Note:

@@ -88,6 +88,14 @@ class Judgement:
     evolutions: tuple[Evolution, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """What several notes come to: the text of a new note, and what it is about."""
+
+    text: str
+    understanding: Understanding
+
+
 TurnKind = Literal["new", "repetition", "correction", "nothing"]
 """What an idea of a turn is, held against what was known before."""
 
@@ -131,7 +139,8 @@ class Message:
 class ChatRequest:
     """A question to a chat model whose answer must fit a JSON schema.
 
-    step: "construct", "link", "evolve", "fuse", "batch" or "weave"; for counting and tracing.
+    step: "construct", "link", "evolve", "fuse", "batch", "weave" or "distil"; for counting and
+        tracing.
     again: whether it has been put before, and failed or brought nothing that could be read.
     """
 

@@ -21,6 +21,7 @@ from amem_integrations.errors import AnalysisError
 from amem_integrations.judgement import (
     ChatReply,
     ChatRequest,
+    Distilled,
     Evolution,
     IdeaProposal,
     Judgement,
@@ -29,7 +30,7 @@ from amem_integrations.judgement import (
     Turn,
     Understanding,
 )
-from amem_integrations.note import as_utc
+from amem_integrations.note import Note, as_utc
 
 T = TypeVar("T")
 Vector = list[float]
@@ -213,10 +214,7 @@ class Analyst(Protocol):
 
     @property
     def reads_candidates(self) -> bool:
-        """Whether text of the candidates can end up in what it writes about the subject.
-
-        Forgetting one of them then takes that judgement back.
-        """
+        """Whether text of candidates can end up in what it writes; forgetting one takes it back."""
         ...
 
     @property
@@ -247,6 +245,10 @@ class Analyst(Protocol):
 
     async def weave(self, io: "IO", turn: Turn) -> list[IdeaProposal] | None:
         """The ideas of a turn about which statistics are in doubt; None: they know best."""
+        ...
+
+    async def distil(self, io: "IO", notes: Sequence[Note]) -> Distilled | None:
+        """What notes of one matter come to, as a note of its own; None: nothing more."""
         ...
 
 

@@ -14,6 +14,7 @@ from amem_integrations.errors import AnalysisError, InvalidInputError
 from amem_integrations.judgement import (
     ChatReply,
     ChatRequest,
+    Distilled,
     Evolution,
     IdeaProposal,
     Judgement,
@@ -24,8 +25,9 @@ from amem_integrations.judgement import (
     Understanding,
 )
 from amem_integrations.models import answers
-from amem_integrations.models.prompts import batch, construct, evolve, fuse, link, weave
+from amem_integrations.models.prompts import batch, construct, distil, evolve, fuse, link, weave
 from amem_integrations.models.prompts.rendering import cut, handles
+from amem_integrations.note import Note
 from amem_integrations.ports import IO
 
 if TYPE_CHECKING:
@@ -125,6 +127,11 @@ class ChatAnalyst:
             return _read(reply, lambda answer: answers.ideas(answer, offered, size))
         except answers.UnusableAnswerError as problem:
             raise _failure("weave", problem, retryable=False) from problem
+
+    async def distil(self, io: IO, notes: Sequence[Note]) -> Distilled | None:
+        messages = distil.messages(notes, instructions=self.instructions)
+        request = ChatRequest("distil", messages, distil.SCHEMA)
+        return await self._ask(io, request, answers.distilled)
 
     async def _understand(self, io: IO, step: str, subject: Subject) -> Understanding:
         messages = construct.messages(subject, instructions=self.instructions)

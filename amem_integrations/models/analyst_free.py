@@ -75,6 +75,9 @@ class FreeAnalyst:
     async def weave(self, io: IO, turn: Turn) -> None:
         """Knows no more about a turn than `turns_free` does."""
 
+    async def distil(self, io: IO, notes: Sequence[Note]) -> None:
+        """Writes nothing that no note says."""
+
 
 def _corpus(subject: Subject) -> Corpus:
     return Corpus(note.content for note in subject.background)

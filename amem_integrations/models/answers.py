@@ -12,6 +12,7 @@ from typing import cast
 
 from amem_integrations.judgement import (
     TURN_KINDS,
+    Distilled,
     Evolution,
     IdeaProposal,
     LinkProposal,
@@ -24,6 +25,7 @@ MAX_KEYWORDS = 8
 MAX_TAGS = 8
 MAX_ITEMS = 32
 MAX_REASON_CHARS = 400
+MAX_DISTILLED_CHARS = 1_000
 
 Answer = Mapping[str, object]
 
@@ -47,6 +49,12 @@ def understanding(answer: Answer) -> Understanding:
     if missing:
         raise UnusableAnswerError(f"{' and '.join(missing)} must not be empty", reason="empty")
     return Understanding(keywords, _terms(answer, "tags", MAX_TAGS), context)
+
+
+def distilled(answer: Answer) -> Distilled | None:
+    """The note that several come to; None when they come to nothing."""
+    text = _text(answer, "text", MAX_DISTILLED_CHARS)
+    return Distilled(text, understanding(answer)) if text else None
 
 
 def links(answer: Answer, offered: Mapping[str, str]) -> list[LinkProposal]:

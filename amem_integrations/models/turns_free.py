@@ -141,6 +141,16 @@ def said_share(keys: Collection[str], note: Note, corpus: Corpus) -> float:
     return sum(map(corpus.rarity, both)) / total if total else 0.0
 
 
+def is_of_its_speaker(text: str) -> bool:
+    """Whether what a text says depends on who says it to whom."""
+    return bool(_PERSON.search(text))
+
+
+def is_of_its_day(text: str) -> bool:
+    """Whether a text says something else when it is said on another day."""
+    return bool(_DAY.search(text) or _AGAIN.search(text))
+
+
 # -- repetitions -----------------------------------------------------------------------------
 
 
@@ -195,7 +205,7 @@ def _same_words(note: Note, other: Note) -> bool:
 
 def _same_voice(note: Note, other: Note) -> bool:
     """Whether "I" and "you" are the same people in both."""
-    return note.speaker == other.speaker or not _PERSON.search(note.content)
+    return note.speaker == other.speaker or not is_of_its_speaker(note.content)
 
 
 def _same_day(note: Note, other: Note) -> bool:

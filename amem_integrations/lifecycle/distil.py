@@ -1,0 +1,127 @@
+"""Distilling: a new note that says in short what a cluster of notes says, where a model is there.
+
+The members stay as they are. What the model writes is the content of a note of its own, under
+a key of its own, linked to each of them; forgetting or changing one of them removes it. Ours,
+not the paper's.
+"""
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+
+from amem_integrations.conditions import Condition, match
+from amem_integrations.formation.embedding import embedded_points
+from amem_integrations.formation.metering import MeteredIO
+from amem_integrations.formation.revise import revised
+from amem_integrations.formation.state import Settings
+from amem_integrations.formation.validate import understood
+from amem_integrations.judgement import Distilled
+from amem_integrations.namespace import Namespace
+from amem_integrations.note import DISTILS, Link, Note, Status, make_note, note_id
+from amem_integrations.ports import IO, Query, Vector
+from amem_integrations.store.schema import within
+from amem_integrations.store.usage import save_usage
+
+KEY = "distilled:"
+# How near to its first note the others of a cluster are, and how many there are in all.
+NEAR, LEAST, MOST = 0.6, 4, 12
+AT_ONCE = 8
+_PAGE = 32
+_KEYS = uuid.UUID("2f7c2a52-6a0c-5d0e-8f4b-616d656d0002")
+
+
+async def clusters(io: IO, namespace: Namespace, notes: Sequence[Note]) -> list[list[Note]]:
+    """Groups of `notes` that are of one matter, the largest first, at most AT_ONCE.
+
+    Each note is in one group at most; the groups of those said first are filled first.
+    """
+    free = {note.id: note for note in sorted(notes, key=_said)}
+    where = within(namespace, match("status", Status.FORMED))
+    found: list[list[Note]] = []
+    ids = list(free)
+    for start in range(0, len(ids), _PAGE):
+        near = await _nearest(io, ids[start : start + _PAGE], where)
+        for seed, others in near.items():
+            if seed in free:
+                group = [free[seed], *(free[id] for id in others if id in free and id != seed)]
+                if len(group) >= LEAST:
+                    found.append(sorted(group[:MOST], key=_said))
+                    for note in group[:MOST]:
+                        del free[note.id]
+    return sorted(found, key=lambda group: -len(group))[:AT_ONCE]
+
+
+async def _nearest(io: IO, ids: Sequence[str], where: Condition) -> Mapping[str, list[str]]:
+    vectors: dict[str, Vector] = {
+        point.id: point.dense[0] for point in await io.engine.get(ids, vectors=True) if point.dense
+    }
+    lists = await io.engine.query([Query(vector, where, 2 * MOST) for vector in vectors.values()])
+    return {
+        id: [scored.id for scored in near if scored.score >= NEAR]
+        for id, near in zip(vectors, lists, strict=True)
+    }
+
+
+def key_of(members: Iterable[Note]) -> str:
+    """The key of the note that distils these; the same for the same ones."""
+    named = "\n".join(sorted(note.key for note in members))
+    return KEY + uuid.uuid5(_KEYS, named).hex
+
+
+async def distil(
+    io: IO, settings: Settings, members: Sequence[Note], why: str
+) -> tuple[Note | None, str]:
+    """The note that now distils the members, or None and the reason why there is none.
+
+    Raises AnalysisError if the model fails.
+    """
+    home = members[0].namespace
+    account = settings.ledger.account(home, settings.mode)
+    answer = await settings.analyst.distil(MeteredIO(io, account), members)
+    await save_usage(io, settings.ledger)
+    if answer is None:
+        return None, "the model found nothing that they have in common"
+    note = distilled_note(io, members, answer, settings.analyst_name, why)
+    (point,) = await embedded_points(io, [note])
+    left_out = await io.engine.commit(
+        [],
+        expect={member.id: {"content": member.content} for member in members},
+        new=[point],
+    )
+    if left_out:
+        return None, "one of them was changed meanwhile"
+    return note, ""
+
+
+def distilled_note(
+    io: IO, members: Sequence[Note], answer: Distilled, analyst: str, why: str
+) -> Note:
+    """A formed note; undoing its one revision sets it aside."""
+    said = [note.occurred_at for note in members if note.occurred_at is not None]
+    now = io.now()
+    raw = make_note(
+        answer.text,
+        namespace=members[0].namespace,
+        now=now,
+        key=key_of(members),
+        occurred_at=max(said) if len(said) == len(members) else None,
+        source="assistant",
+    )
+    note = understood(raw, answer.understanding).evolve(
+        status=Status.FORMED,
+        # What it says is no better founded than what it rests on.
+        trust=min(note.trust for note in members),
+        links=tuple(
+            Link(raw.id, member.id, "what it says in short", now, DISTILS) for member in members
+        ),
+    )
+    aside = note.evolve(status=Status.ARCHIVED)
+    sources = tuple(member.id for member in members)
+    return revised(aside, note, "distilled", note.id, now, analyst, sources, why)
+
+
+def id_of(members: Sequence[Note]) -> str:
+    return note_id(members[0].namespace, key_of(members))
+
+
+def _said(note: Note) -> tuple[float, str]:
+    return (note.occurred_at or note.created_at).timestamp(), note.id

@@ -1,0 +1,98 @@
+"""What consolidating a namespace would do, or did, as a list to be read before it is done.
+
+Plain values; `consolidate` makes such a plan, and carries one out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from amem_integrations.namespace import Namespace
+
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Notes `merged` say what the older note `into` says, and are to be found as that one."""
+
+    into: str
+    merged: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Distillation:
+    """A new note is to say in short what its `members` say.
+
+    note: its id, once it is there.
+    """
+
+    members: tuple[str, ...]
+    why: str
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Archival:
+    """A note that is to be set aside."""
+
+    note: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidation:
+    """What to do with a namespace; `applied`: what was done, and what was not.
+
+    versions: of each note named, as it was when the plan was made. One that was changed since
+        is left alone, and named in `left` with the reason.
+    texts: how each note begins, to read the list by.
+    """
+
+    namespace: Namespace
+    merges: tuple[Merge, ...] = ()
+    distillations: tuple[Distillation, ...] = ()
+    archived: tuple[Archival, ...] = ()
+    left: tuple[tuple[str, str], ...] = ()
+    applied: bool = False
+    versions: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+    texts: Mapping[str, str] = field(default_factory=dict[str, str], hash=False, repr=False)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.merges or self.distillations or self.archived)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self) | {"namespace": list(self.namespace), "versions": dict(self.versions)}
+
+    def __str__(self) -> str:
+        done = self.applied
+        lines = [f"{'/'.join(self.namespace)}: " + ("done" if done else "nothing was changed yet")]
+        for merge in self.merges:
+            lines.append(f"{'merged' if done else 'merge'} into {self._named(merge.into)}")
+            lines += [f"    {self._named(each)}" for each in merge.merged]
+            lines.append(f"    because {merge.why}")
+        for each in self.distillations:
+            lines.append(f"{'distilled' if done else 'distil'} {len(each.members)} notes")
+            lines += [f"    {self._named(member)}" for member in each.members]
+            lines.append(f"    because {each.why}")
+        for each in self.archived:
+            lines.append(f"{'archived' if done else 'archive'} {self._named(each.note)}")
+            lines.append(f"    because {each.why}")
+        lines += [f"left alone: {self._named(note)}: {why}" for note, why in self.left]
+        if len(lines) == 1:
+            lines[0] = f"{'/'.join(self.namespace)}: nothing to do"
+        return "\n".join(lines)
+
+    def _named(self, note_id: str) -> str:
+        text = " ".join(self.texts.get(note_id, "").split())
+        if len(text) > _SHOWN:
+            text = text[: _SHOWN - 1] + "…"
+        return f"{note_id[:8]} {text}".rstrip()
+
+
+def beginnings(texts: Mapping[str, str], named: Sequence[str]) -> dict[str, str]:
+    """The texts of the notes named, as far as they are shown."""
+    return {id: texts[id][: 4 * _SHOWN] for id in named if id in texts}

@@ -1,0 +1,136 @@
+"""What says the same, and what only looks like it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from amem_integrations.lifecycle.same import differ, gist, tokens
+from amem_integrations.note import CORRECTS, Link, Note, Status, make_note, note_id
+
+NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
+OTHER = note_id(("a",), "other")
+
+
+def formed(text: str, key: str | None = None, **fields: Any) -> Note:
+    note = make_note(text, namespace="a", now=NOW, key=key, **fields)
+    return note.evolve(status=Status.FORMED, keywords=("x",))
+
+
+SAME = [
+    ("The cache holds 512 entries.", "the cache holds 512 entries"),
+    ("Ana doesn't eat meat.", "Ana does not eat meat"),
+    ("Ana can't swim", "Ana cannot swim!"),
+    ("Please keep three backups", "keep 3 backups"),
+    ("The \u201credis\u201d cache", 'The "redis" cache'),
+    ("CACHE HOLDS 512 ENTRIES", "Cache holds 512 entries"),
+    ("缓存有512条。", "缓存有512条"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_spelling_marks_and_idle_words_make_no_difference(one: str, other: str) -> None:
+    assert gist(formed(one)) == gist(formed(other))
+
+
+DIFFERENT = [
+    ("The cache holds 512 entries", "The cache holds 513 entries"),
+    ("The cache holds 512 entries", "The cache holds 5.12 entries"),
+    ("Ana likes tea", "Ana does not like tea"),
+    ("Ana likes tea", "Ana never likes tea"),
+    ("Ana likes tea", "Bob likes tea"),
+    ("Ana owes Bob money", "Bob owes Ana money"),
+    ("Meet Ana on Monday", "Meet Ana on Tuesday"),
+    ("Meet Ana on 3 May", "Meet Ana on 4 May"),
+    ("Deadline 2026-03-01", "Deadline 2026-03-10"),
+    ("Flight from Paris", "Flight to Paris"),
+    ("Tea and coffee", "Tea or coffee"),
+    ("Few people know", "A few people know"),
+    ("Ana has a dog", "Ana has dogs"),
+    ("Is the cache full?", "Is the cache full"),
+    ("The limit is 5%", "The limit is 5"),
+    ("The limit is $5", "The limit is €5"),
+    ("Kept at -5 °C", "Kept at 5 °C"),
+    ("Written in C", "Written in C++"),
+    ("Send IT the invoice", "Send it the invoice"),
+    ("x < 5", "x > 5"),
+    ("Ana might come", "Ana will come"),
+    ("Release is done 👍", "Release is done 👎"),
+    ("The server runs", "The server ran"),
+    ("Bug before release", "Bug after release"),
+    ("缓存有512条", "缓存没有512条"),
+    ("Paid 3:30", "Paid 330"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_a_word_a_number_or_an_order_makes_another_fact(one: str, other: str) -> None:
+    assert gist(formed(one)) != gist(formed(other))
+
+
+def test_i_is_somebody_else_for_another_speaker() -> None:
+    assert gist(formed("I like tea", speaker="ana")) != gist(formed("I like tea", speaker="bob"))
+    assert gist(formed("Tea is fine", speaker="ana")) == gist(formed("Tea is fine", speaker="bob"))
+
+
+def test_today_is_another_day_on_another_day() -> None:
+    days = [NOW, NOW + timedelta(days=1)]
+    first, second = (formed("The office is closed today", occurred_at=day) for day in days)
+    assert gist(first) != gist(second)
+    again = formed("The office is closed today", occurred_at=NOW + timedelta(hours=1))
+    assert gist(first) == gist(again)
+
+
+def test_today_of_no_known_day_is_like_no_other() -> None:
+    texts = (formed("The office is closed today", key=key) for key in "ab")
+    assert len({gist(note) for note in texts}) == 2
+
+
+def test_what_happened_on_two_days_happened_twice() -> None:
+    days = [NOW, NOW + timedelta(days=1)]
+    first, second = (formed("Ana visited Bob", occurred_at=day) for day in days)
+    assert gist(first) != gist(second)
+    first, second = (formed("Ana lives in Rome", occurred_at=day) for day in days)
+    assert gist(first) == gist(second)
+
+
+def test_she_may_be_somebody_else_in_another_session() -> None:
+    sessions = [formed("She lives in Rome", session=name) for name in ("one", "two")]
+    assert gist(sessions[0]) != gist(sessions[1])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"status": Status.RAW},
+        {"status": Status.QUARANTINED},
+        {"value_json": "{}"},
+        {"parts": (12,)},
+        {"ttl": timedelta(days=1)},
+        {"contested_by": (OTHER,)},
+        {"valid_until": NOW},
+        {"content": "?!" * 5_000},
+        {"content": "..."},
+    ],
+)
+def test_what_is_kept_otherwise_or_disputed_is_not_merged(fields: dict[str, Any]) -> None:
+    assert gist(replace(formed("Ana is here"), **fields)) is None
+
+
+def test_a_note_that_is_corrected_or_corrects_is_not_merged() -> None:
+    note = formed("The cache holds 512 entries")
+    corrected = Link(OTHER, note.id, "no longer", NOW, CORRECTS)
+    assert gist(replace(note, links=(corrected,))) is None
+
+
+def test_other_metadata_or_an_older_note_kept_plain_keep_two_apart() -> None:
+    note = formed("The cache holds 512 entries")
+    assert not differ(note, note)
+    assert differ(note, replace(note, metadata_json='{"a":1}'))
+    assert not differ(replace(note, metadata_json='{"a":1}'), note)
+    assert differ(replace(note, status=Status.PLAIN), note)
+
+
+def test_an_acronym_is_a_word_of_its_own() -> None:
+    assert tokens("The IT budget") == ("IT", "budget")
