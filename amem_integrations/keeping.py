@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle import maintain as maintaining
 from amem_integrations.lifecycle.confidence import Explanation, explain
-from amem_integrations.lifecycle.feedback import Report, feedback, used_in, ways_of
+from amem_integrations.lifecycle.feedback import Report, feedback, feedback_from_reply, ways_of
 from amem_integrations.lifecycle.maintain import Maintained
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
 from amem_integrations.namespace import Namespace, as_namespace
@@ -73,10 +73,7 @@ class Keeping(Forms):
         A note was used if the reply shares two or more of its rare words: such as few of the
         hits have, and the query does not bring up itself. No model is asked.
         """
-        used = used_in(reply, hits, query)
-        if used:
-            self.feedback(used, query=query, session=session)
-        return used
+        return run(_replied(self._sync, hits, reply, query, session))
 
     async def afeedback_from_reply(
         self,
@@ -87,10 +84,7 @@ class Keeping(Forms):
         session: str | None = None,
     ) -> list[Hit]:
         """`feedback_from_reply`, awaited."""
-        used = used_in(reply, hits, query)
-        if used:
-            await self.afeedback(used, query=query, session=session)
-        return used
+        return await _replied(self._async, hits, reply, query, session)
 
     def maintain(self, namespace: NamespaceLike | None = None) -> Maintained:
         """Do what is due: count uses, settle notes and links, keep the short ones few.
@@ -135,6 +129,15 @@ async def _explain(
 ) -> Explanation:
     held = await require(io, *address(note, namespace))
     return explain(held, io.now(), _policy(rooms))
+
+
+async def _replied(
+    io: IO, hits: Sequence[Hit], reply: str, query: str | None, session: str | None
+) -> list[Hit]:
+    if not hits:
+        return []
+    home, _ = _report(hits, "used", query, session, None)
+    return await feedback_from_reply(io, home, hits, reply, query, session)
 
 
 def _report(

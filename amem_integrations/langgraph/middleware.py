@@ -21,12 +21,14 @@ from amem_integrations.langchain.identity import Identity, namespace_resolver, t
 from amem_integrations.langchain.tools import create_memory_tools
 from amem_integrations.langgraph.graph import create_memory_graph
 from amem_integrations.langgraph.turns import items, keys, last_turn, question
+from amem_integrations.lifecycle.feedback import feedback_from_reply
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import Namespace
+from amem_integrations.note import Hit
 from amem_integrations.operations import add, check_choice
 from amem_integrations.ports import IO
 from amem_integrations.recall.options import check_relevance
-from amem_integrations.recall.pack import pack
+from amem_integrations.recall.pack import pack, shown_in
 from amem_integrations.weaving import weave_turn
 
 try:
@@ -68,6 +70,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     tools: give the agent search_memory and manage_memory.
     review: with write="after_agent", stop at an `interrupt` before a turn's notes are committed,
         as `create_memory_graph` does; the agent needs a checkpointer.
+    With a memory that was opened with `lifecycle`, it reports which notes the answer made use of.
     What fails is logged without content and counted in `AgenticMemory.health`.
     """
 
@@ -110,7 +113,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._reviewing: Any = (
             create_memory_graph(memory, namespace=namespace, review=True) if review else None
         )
-        self._recalled: OrderedDict[Turn, str] = OrderedDict()
+        self._recalled: OrderedDict[Turn, tuple[str, list[Hit]]] = OrderedDict()
         self._lock = threading.Lock()
 
     def wrap_model_call(
@@ -131,7 +134,8 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         """Remember the turn."""
-        self._end_turn(state)
+        if report := self._end_turn(state):
+            self._memory.perform(report)
         if self._write == "off":
             return
         if self._reviewing is not None:
@@ -142,7 +146,8 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         """`after_agent`, awaited."""
-        self._end_turn(state)
+        if report := self._end_turn(state):
+            await self._memory.aperform(report)
         if self._write == "off":
             return
         if self._reviewing is not None:
@@ -169,13 +174,14 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                     self._recalled[turn] = known
                     while len(self._recalled) > _MOST_TURNS:
                         self._recalled.popitem(last=False)
-            return known
+            return known[0]
 
         return recalled
 
     async def _searched(
         self, rooms: Rooms, io: IO, labels: Namespace, query: str, shown: list[str]
-    ) -> str:
+    ) -> tuple[str, list[Hit]]:
+        """What the model is told; and which hits, where it counts what comes of them."""
         try:
             hits = await find(
                 rooms,
@@ -187,16 +193,33 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 filter=_unseen(shown),
                 min_relevance=self._min_relevance,
             )
-            return pack(hits, self._token_budget)
+            told = pack(hits, self._token_budget)
+            return told, [] if rooms.policy is None else shown_in(hits, told)
         except Exception as error:
             _failed(rooms, "recall", error)
-            return ""
+            return "", []
 
-    def _end_turn(self, state: AgentState[Any]) -> None:
+    def _end_turn(
+        self, state: AgentState[Any]
+    ) -> Callable[[Rooms, IO], Coroutine[Any, Any, None]] | None:
+        """What is left to do: to report which of the notes the answer made use of."""
         turn = _turn(state["messages"], self._resolve(), thread_id())
+        if turn is None:
+            return None
         with self._lock:
-            if turn is not None:
-                self._recalled.pop(turn, None)
+            _, hits = self._recalled.pop(turn, ("", []))
+        if not hits:
+            return None
+        labels, thread, _, query = turn
+        *_, answer = last_turn(state["messages"])
+
+        async def report(rooms: Rooms, io: IO) -> None:
+            try:
+                await feedback_from_reply(io, labels, hits, str(answer.text), query, thread)
+            except Exception as error:
+                _failed(rooms, "feedback", error)
+
+        return report
 
     def _remember(self, state: AgentState[Any]) -> Callable[[Rooms, IO], Coroutine[Any, Any, None]]:
         labels, thread = self._resolve(), thread_id()

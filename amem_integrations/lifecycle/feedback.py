@@ -66,6 +66,22 @@ async def feedback(io: IO, namespace: Namespace, report: Report) -> int:
     return len(notes)
 
 
+async def feedback_from_reply(
+    io: IO,
+    namespace: Namespace,
+    hits: Sequence[Hit],
+    reply: str,
+    query: str | None = None,
+    session: str | None = None,
+) -> list[Hit]:
+    """Report those of a prompt's hits that the reply made use of; returns them."""
+    used = used_in(reply, hits, query)
+    if used:
+        notes = tuple(hit.note.id for hit in used)
+        await feedback(io, namespace, Report(notes, "used", ways_of(used), session, query))
+    return used
+
+
 def ways_of(hits: Iterable[Hit]) -> tuple[tuple[str, str], ...]:
     """The links by which hits were found."""
     return tuple((hit.via.source, hit.via.to) for hit in hits if hit.via is not None)

@@ -135,6 +135,8 @@ class Conversation(Memory):
             self._turn += 1
         # Before the queue is looked after: a block of the caller's may raise there.
         await self._notes.ingest(form, [self._item(each) for each in said])
+        for each in utterances(messages, ("assistant",)):
+            await self._notes.replied(form, each.text, self.session_id)
         await self._manage_queue()
 
     async def _set(self, form: Form, messages: list[ChatMessage]) -> None:

@@ -20,6 +20,7 @@ from amem_integrations.llama_index.source import Source
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Hit, check_content
+from amem_integrations.recall.pack import shown_in
 
 _LOG = logging.getLogger(__name__)
 _dispatcher = get_dispatcher(__name__)
@@ -65,6 +66,7 @@ class AMemNotes:
         self._hops = hops
         self._min_relevance = min_relevance
         self._lock = threading.Lock()
+        self._shown: tuple[str, list[Hit]] = ("", [])
 
     @_dispatcher.span
     async def recall(
@@ -100,7 +102,22 @@ class AMemNotes:
         packed = AgenticMemory.pack(
             hits, token_budget, count_tokens=lambda text: count_tokens(_harmless(text))
         )
+        # Whoever keeps notes by their use wants to know what comes of these.
+        self._shown = (question, shown_in(hits, packed) if core.options.lifecycle else [])
         return _harmless(packed)
+
+    async def replied(self, form: Form, reply: str, session: str | None) -> None:
+        """Report which of the notes shown last a reply made use of; on failure logged, counted."""
+        (question, hits), self._shown = self._shown, ("", [])
+        if not hits:
+            return
+        try:
+            core = await self.source.opened(form)
+            await form.call(
+                core, "feedback_from_reply", hits, reply, query=question, session=session
+            )
+        except Exception as error:
+            self._failed("feedback", error)
 
     @_dispatcher.span
     async def ingest(self, form: Form, items: list[dict[str, Any]]) -> None:

@@ -68,6 +68,12 @@ def pack(
     return _within(token_budget, [line for _, line in shown], order, count)
 
 
+def shown_in(hits: Iterable[Hit], packed: str) -> list[Hit]:
+    """Those of the hits that a block of `pack` shows, one by relevance and without ids."""
+    lines = set(packed.split("\n"))
+    return [hit for hit in hits if _line(hit.note, False, None) in lines]
+
+
 def shortened(packed: str, tokens: int, *, count_tokens: Callable[[str], int] | None = None) -> str:
     """What `pack` gave, at least `tokens` shorter: without its least relevant notes.
 
