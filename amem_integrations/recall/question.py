@@ -14,6 +14,8 @@ from amem_integrations.recall.days import Days, days_in, is_month
 ASSISTANTS = frozenset({"assistant", "ai", "bot", "system", "tool", "agent", "model"})
 # Of what users said, what is left to be expected when the assistant itself is addressed.
 _ADDRESSED = 0.4
+# The namespace's owner asks: who says "I" there is a user, not the assistant.
+_I = re.compile(r"\b(?:[Ii]|[Mm](?:e|y|ine|yself)|[Ww]e|[Uu]s|[Oo]urs?)\b|[我咱]")
 _YOU = re.compile(r"\byou(?:r|rs|rself)?\b|[你您]", re.IGNORECASE)
 _POSSESSIVE = r"(?:['\u2019]s\b)?"
 
@@ -55,7 +57,7 @@ def _about(
 ) -> Mapping[str, float]:
     if len({_first(speaker) for speaker in named}) == 1:
         return dict.fromkeys(named, 1.0)
-    if named or not with_assistant:
+    if named or not with_assistant or not _I.search(query):
         return {}
     # Users ask for what they said themselves, unless they ask what they were told.
     return dict.fromkeys(people, _ADDRESSED if _YOU.search(query) else 1.0)

@@ -62,11 +62,15 @@ def test_a_person_and_a_month_of_one_name_are_told_apart() -> None:
     ("query", "about"),
     [
         ("Which cache did I choose?", {"user": 1.0}),
-        ("Which cache did you advise?", {"user": 0.4}),
-        ("你推荐了哪个缓存？", {"user": 0.4}),
+        ("which cache did we choose?", {"user": 1.0}),
+        ("Which cache did you advise me to use?", {"user": 0.4}),
+        ("你给我推荐了哪个缓存？", {"user": 0.4}),
+        ("Which cache did you advise?", {}),
+        ("Which cache is used in the US?", {}),
+        ("What does the update fix?", {}),
     ],
 )
-def test_with_an_assistant_users_are_asked_for_what_they_said(
+def test_with_an_assistant_who_says_i_asks_for_what_users_said(
     query: str, about: dict[str, float]
 ) -> None:
     assert read_question(query, CHAT, NOW).about == about
