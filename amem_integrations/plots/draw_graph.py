@@ -30,7 +30,7 @@ def draw(data: GraphData, title: str, subtitle: str) -> Any:
         title,
         subtitle,
         760,
-        xaxis=bare(xs, _ROOM[0] / 4),
+        xaxis=bare(xs, _ROOM[0] / 3),
         yaxis=bare(ys),
         hovermode="closest",
         dragmode="pan",
