@@ -73,7 +73,8 @@ async def retract(io: IO, note_id: str, namespace: Namespace, analyst: str) -> R
         followed.add(carrier)
         readers = await load(io, await influenced_by(io, namespace, carrier), namespace)
         for reader in readers.values():
-            if carried(reader, lost):
+            # What it says itself is its own, even where it has read it again elsewhere.
+            if reader.id != note_id and carried(reader, lost):
                 taken_back, further = await _retract_from(
                     io, reader.id, carrier, origin, namespace, analyst
                 )

@@ -27,6 +27,9 @@ _DAMAGED = (
     *(RecursionError, TypeError, ValueError),
 )
 
+ORPHANED = {"revision": "orphaned-revision", "proposal": "orphaned-proposal"}
+"""What is found of a record of each kind whose note is gone."""
+
 DERIVED: Mapping[str, Any] = {
     "ns": "",
     "prefixes": [],
@@ -70,8 +73,8 @@ async def check(io: IO) -> list[Finding]:
     "self-link", "duplicate-link", "dangling-link", "foreign-link": to nothing, to another
     namespace. "stale-influence": a revision draws on a note that is not there. "empty":
     formed, yet nothing was understood. "version", "revision-gap", "orphaned-revision": a
-    history that does not fit. "derived": a field that does not follow from the others.
-    "vectors": too few or too many.
+    history that does not fit. "orphaned-proposal": of a change by or of a note that is gone.
+    "derived": a field that does not follow from the others. "vectors": too few or too many.
     """
     findings: list[Finding] = []
     after: str | None = None
@@ -120,15 +123,16 @@ async def _homes(io: IO, note_ids: Collection[str]) -> dict[str, Namespace]:
 
 
 async def _orphans(io: IO) -> list[Finding]:
-    """Records of notes that are gone."""
+    """Records of notes that are gone, and proposals in which one that is gone has a part."""
     findings: list[Finding] = []
     after: str | None = None
-    where = match("kind", "revision")
-    while page := await io.engine.scroll(where, limit=_PAGE, after=after, fields=("of",)):
+    where = match("kind", *ORPHANED)
+    fields = ("kind", "of", "influences")
+    while page := await io.engine.scroll(where, limit=_PAGE, after=after, fields=fields):
         if orphans := await _without_note(io, page):
             again = await io.engine.get([point.id for point in orphans])
             findings += [
-                Finding(str(point.payload.get("of")), "orphaned-revision", point.id)
+                Finding(str(point.payload.get("of")), ORPHANED[point.payload["kind"]], point.id)
                 for point in await _without_note(io, again)
             ]
         after = page[-1].id
@@ -136,8 +140,17 @@ async def _orphans(io: IO) -> list[Finding]:
 
 
 async def _without_note(io: IO, records: Sequence[Point]) -> list[Point]:
-    homes = await _homes(io, {str(point.payload.get("of")) for point in records})
-    return [point for point in records if point.payload.get("of") not in homes]
+    needed = {point.id: _needed(point) for point in records}
+    homes = await _homes(io, {id for each in needed.values() for id in each})
+    return [point for point in records if not needed[point.id] <= homes.keys()]
+
+
+def _needed(record: Point) -> set[str]:
+    """The notes without which a record is of no use; a revision is mended with its note."""
+    needed = {str(record.payload.get("of"))}
+    if record.payload["kind"] == "proposal":
+        needed.update(map(str, record.payload.get("influences", ())))
+    return needed
 
 
 # -- one note --------------------------------------------------------------------------------

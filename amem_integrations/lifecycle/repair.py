@@ -12,7 +12,16 @@ from amem_integrations.conditions import both, ids, match
 from amem_integrations.formation.embedding import embedded_points
 from amem_integrations.formation.history import without
 from amem_integrations.formation.retract import Retraction, retract, rewrite
-from amem_integrations.lifecycle.check import DERIVED, Finding, Kept, check, examine, read, sound
+from amem_integrations.lifecycle.check import (
+    DERIVED,
+    ORPHANED,
+    Finding,
+    Kept,
+    check,
+    examine,
+    read,
+    sound,
+)
 from amem_integrations.lifecycle.entry import entry_of
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Note, Status
@@ -51,8 +60,11 @@ async def repair(io: IO, analyst: str, findings: Iterable[Finding] | None = None
     each is a revision of kind "repaired" or "retracted". Left-over records are deleted, derived
     fields and vectors made anew. A formed note that says nothing becomes raw.
     """
-    suspects = await check(io) if findings is None else findings
-    done: list[Finding] = []
+    suspects = list(await check(io) if findings is None else findings)
+    done = [replace(each, mended=True) for each in suspects if each.what == ORPHANED["proposal"]]
+    if done:
+        await io.engine.delete(ids([each.detail for each in done]))
+        suspects = [each for each in suspects if each.what != ORPHANED["proposal"]]
     unformed: dict[Namespace, list[str]] = {}
     for note_id in dict.fromkeys(finding.note_id for finding in suspects):
         done += await _mend(io, note_id, analyst, unformed)
