@@ -1,6 +1,6 @@
 """What can be given as a reranker, and how it is understood."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +108,46 @@ def test_a_model_that_cannot_be_had_says_what_to_do(
     reranker = FastembedCrossEncoder("BAAI/bge-reranker-base")
     with pytest.raises(ModelUnavailableError, match="FASTEMBED_CACHE_PATH"):
         reranker.invoke(ASKED)
+
+
+class Lengths:
+    """In the place of a loaded cross-encoder."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.asked: list[tuple[str, list[str]]] = []
+
+    def rerank(self, query: str, documents: list[str], batch_size: int) -> Iterator[float]:
+        self.asked.append((query, documents))
+        yield from (float(len(document)) for document in documents)
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[Lengths]:
+    """Every model that is loaded."""
+    made: list[Lengths] = []
+
+    def load(name: str) -> Lengths:
+        made.append(Lengths(name))
+        return made[-1]
+
+    monkeypatch.setattr(cross_encoder, "_loaded", {})
+    monkeypatch.setattr(cross_encoder, "_load", load)
+    return made
+
+
+async def test_a_cross_encoder_is_loaded_once_for_the_process_when_it_is_first_asked(
+    loaded: list[Lengths],
+) -> None:
+    one, other = (FastembedCrossEncoder("BAAI/bge-reranker-base") for _ in range(2))
+    assert loaded == []
+    assert one.invoke(ASKED) == [6.0, 9.0, 3.0]
+    assert await other.ainvoke(ASKED) == [6.0, 9.0, 3.0]
+    assert [each.name for each in loaded] == ["BAAI/bge-reranker-base"]
+
+
+def test_a_cross_encoder_is_spared_what_it_cannot_read(loaded: list[Lengths]) -> None:
+    FastembedCrossEncoder("BAAI/bge-reranker-base").invoke(("tea \ud800?", ["tea " * 100_000]))
+    [(query, [text])] = loaded[0].asked
+    assert query == "tea ??"
+    assert len(text) == 20_000
