@@ -116,7 +116,7 @@ def _near(hits: Sequence[Hit]) -> Condition:
     """The notes of the hits, and the turns around them."""
     places: set[int] = set()
     for note in (hit.note for hit in hits):
-        place = place_of(note.session, note.sequence)
+        place = place_of(note.namespace, note.session, note.sequence)
         if place is not None:
             places.update(place + offset for offset in _HELD)
     return AnyOf((ids([hit.note.id for hit in hits]), match("place", *sorted(places))))

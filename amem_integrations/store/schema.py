@@ -100,15 +100,16 @@ def moment(value: int) -> datetime:
     return _EPOCH + timedelta(microseconds=value)
 
 
-def place_of(session: str | None, sequence: int | None) -> int | None:
+def place_of(namespace: Namespace, session: str | None, sequence: int | None) -> int | None:
     """Where in which session, as one number: what comes n turns later stands n higher.
 
     None where there is no such place. Sessions begin anywhere in 62 bits, so that they meet as
-    good as never.
+    good as never; those of other namespaces as well, so that an index leads to the notes at once.
     """
     if session is None or sequence is None or abs(sequence) >= 2**62:
         return None
-    digest = hashlib.blake2b(session.encode(), digest_size=8).digest()
+    name = f"{encode(namespace)} {session}"
+    digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") // 4 + sequence
 
 
@@ -140,7 +141,7 @@ def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None)
         "speaker": note.speaker,
         "session": note.session,
         "sequence": note.sequence,
-        "place": place_of(note.session, note.sequence),
+        "place": place_of(note.namespace, note.session, note.sequence),
         "source_id": note.source_id,
         "position": note.position,
         "occurred_at": None if note.occurred_at is None else micros(note.occurred_at),

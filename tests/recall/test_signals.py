@@ -13,7 +13,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def at(sequence: int, session: str = "s") -> int:
-    place = place_of(session, sequence)
+    place = place_of(("n",), session, sequence)
     assert place is not None
     return place
 
@@ -54,7 +54,7 @@ def test_words_do_not_cross_sessions_or_reach_notes_without_a_place() -> None:
     turns = Turns({"a": at(1), "b": at(2, session="t")})
     assert words({"a": 8.0, "c": 4.0}, turns) == {"a": 1.0}
     assert words({"a": 8.0, "c": 4.0}) == {"a": 1.0, "c": 0.5}
-    assert place_of("s", None) is place_of(None, 2) is None
+    assert place_of(("n",), "s", None) is place_of(("n",), None, 2) is None
 
 
 def test_a_remark_is_understood_from_its_answer() -> None:

@@ -283,17 +283,20 @@ def test_zero_and_empty_are_not_taken_for_missing() -> None:
     assert (found["sequence"], found["value"], found["occurred_at"]) == (0, "{}", 0)
 
 
+HOME = ("org", "calvin")
+
+
 @pytest.mark.parametrize("sequence", [-5, 0, 7, 2**62 - 3])
 def test_the_next_turn_of_a_session_has_the_next_place(sequence: int) -> None:
-    here, there = place_of("s", sequence), place_of("s", sequence + 1)
+    here, there = place_of(HOME, "s", sequence), place_of(HOME, "s", sequence + 1)
     assert here is not None
     assert there == here + 1 < 2**63
-    assert place_of("t", sequence + 1) != there
+    assert place_of(HOME, "t", sequence + 1) != there != place_of(("other",), "s", sequence + 1)
 
 
 def test_a_note_without_a_session_or_a_believable_sequence_has_no_place() -> None:
-    assert place_of(None, 1) is place_of("s", None) is place_of("s", 2**62) is None
-    assert place_of("s", -(2**63)) is None
+    assert place_of(HOME, None, 1) is place_of(HOME, "s", None) is None
+    assert place_of(HOME, "s", 2**62) is place_of(HOME, "s", -(2**63)) is None
 
 
 def test_every_indexed_field_is_one_that_points_have() -> None:
