@@ -57,7 +57,21 @@ def open_or_create(path: Path, encoders: Encoders) -> edge.EdgeShard:
         )
     _check(path, SPARE)
     with translated(path, opening=True):
-        return edge.EdgeShard.load(str(path))
+        shard = edge.EdgeShard.load(str(path))
+        try:
+            _make_missing_indexes(shard)
+        except BaseException:
+            shard.close()
+            raise
+        return shard
+
+
+def _make_missing_indexes(shard: edge.EdgeShard) -> None:
+    """Index what was not indexed yet when an older version made the shard."""
+    there = shard.info().payload_schema
+    for field, kind in schema.INDEXES.items():
+        if field not in there:
+            shard.update(edge.UpdateOperation.create_field_index(field, _index(kind)))
 
 
 def open_temporary(path: Path, encoders: Encoders) -> edge.EdgeShard:

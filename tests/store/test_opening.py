@@ -13,11 +13,12 @@ from amem_integrations.conditions import EVERYTHING, match
 from amem_integrations.errors import (
     InvalidInputError,
     StoreCorruptError,
+    StoreError,
     StoreLockedError,
     StoreMismatchError,
 )
 from amem_integrations.ports import run
-from amem_integrations.store import description, edge_files
+from amem_integrations.store import description, edge_files, schema
 from amem_integrations.store.opening import Encoders, Store, open_store
 from amem_integrations.store.schema import META_ID
 from tests.store.points import ENCODERS, id_of, point
@@ -57,6 +58,24 @@ def test_a_new_store_says_what_it_was_written_with(tmp_path: Path) -> None:
         "sparse": "test-terms",
     }
     assert store.location == str(tmp_path / "deep" / "inside" / "amem")
+    store.close()
+
+
+def test_a_store_that_an_older_version_made_gets_the_indexes_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = {name: kind for name, kind in schema.INDEXES.items() if name != "tier"}
+    # Not what was made for other tests with all of them.
+    encoders = replace(ENCODERS, embedder="of an older version")
+    with monkeypatch.context() as patched:
+        patched.setattr(schema, "INDEXES", older)
+        store = opened(tmp_path, encoders)
+        run(store.sync.insert([replace(point("a"), payload={"kind": "note", "tier": "long"})]))
+        with pytest.raises(StoreError):
+            run(store.sync.facet("tier", NOTES, limit=9))
+        store.close()
+    store = opened(tmp_path, encoders)
+    assert run(store.sync.facet("tier", NOTES, limit=9)) == {"long": 1}
     store.close()
 
 
