@@ -15,6 +15,7 @@ from typing import Any
 from amem_integrations.errors import AMemError
 from amem_integrations.formation.embedding import embedded_points, known_vectors
 from amem_integrations.formation.judging import failure
+from amem_integrations.formation.likeness import percentiles
 from amem_integrations.formation.neighbours import Judged, Others, changed
 from amem_integrations.formation.outbox import NO_LEASE
 from amem_integrations.formation.retract import retract
@@ -37,7 +38,7 @@ from amem_integrations.formation.validate import (
     accepted_links,
     understood,
 )
-from amem_integrations.note import Note, Status
+from amem_integrations.note import CONTRADICTS, Note, Status
 from amem_integrations.ports import IO, Point
 from amem_integrations.store.reading import load
 from amem_integrations.store.schema import as_read, micros
@@ -101,6 +102,7 @@ async def _commit_one(
     if note_id not in state.get("understanding", {}):
         return outcome("gone", "forgotten before it was judged")
     judged = _judged(settings, state, note_id)
+    likeness: Mapping[str, float] | None = None
     stamps: set[datetime] = set()
     for attempt in range(1, _ROUNDS + 1):
         notes = await load(io, [note_id, *judged.read], namespace_of(state))
@@ -120,10 +122,12 @@ async def _commit_one(
         if not written and any(_replaced(notes.get(id), ref) for id, ref in judged.read.items()):
             # What was proposed may carry text that is not there any more.
             return outcome("stale", "judged in the light of a note that was forgotten or changed")
+        if likeness is None:
+            likeness = await _likeness(io, settings, note, judged)
         now = io.now()
         stamps.add(now)
         tally = Tally()
-        formed = note if written else _formed(note, judged, notes, now, tally)
+        formed = note if written else _formed(note, judged, notes, now, tally, likeness)
         others = Others()
         if attempt < _ROUNDS:
             made = {link.to for link in note.outgoing} if not written else set[str]()
@@ -162,11 +166,24 @@ def _replaced(candidate: Note | None, ref: ReadRef) -> bool:
     return candidate is None or content_digest(candidate.content) != ref["digest"]
 
 
+async def _likeness(io: IO, settings: Settings, note: Note, judged: Judged) -> Mapping[str, float]:
+    """What the links of a model begin with; statistics have measured theirs already."""
+    if settings.analyst.needs_statistics:
+        return {}
+    named = {link.to for link in judged.proposed.links if link.kind != CONTRADICTS}
+    return await percentiles(io, note, sorted(named & judged.read.keys()))
+
+
 def _formed(
-    note: Note, judged: Judged, present: Mapping[str, Note], now: datetime, tally: Tally
+    note: Note,
+    judged: Judged,
+    present: Mapping[str, Note],
+    now: datetime,
+    tally: Tally,
+    likeness: Mapping[str, float],
 ) -> Note:
     offered = judged.offered(note, present)
-    proposed = accepted_links(note, judged.proposed.links, offered, present, now, tally)
+    proposed = accepted_links(note, judged.proposed.links, offered, present, now, tally, likeness)
     # What the turn was woven with outranks what else may be said of the same note.
     woven = {link.to for link in note.outgoing}
     links = (*note.outgoing, *(link for link in proposed if link.to not in woven))

@@ -5,7 +5,7 @@ dropped and counted; content cannot be touched because no proposal can name it.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from amem_integrations.judgement import Evolution, LinkProposal, Understanding
@@ -41,9 +41,14 @@ def accepted_links(
     present: Collection[str],
     now: datetime,
     tally: Tally,
+    likeness: Mapping[str, float] | None = None,
 ) -> tuple[Link, ...]:
-    """Links to candidates that were offered and still exist, at most MAX_LINKS."""
+    """Links to candidates that were offered and still exist, at most MAX_LINKS.
+
+    likeness: by target, a share that a link's weight begins with; the whole where none is given.
+    """
     links: dict[str, Link] = {}
+    shares = likeness or {}
     for proposal in proposals:
         reason = _refusal(proposal.to, note, offered, present)
         if reason is None and proposal.to in links:
@@ -59,7 +64,7 @@ def accepted_links(
             reason=clean_text(proposal.reason, MAX_REASON_CHARS),
             kind=clean_text(proposal.kind, 40) or "related",
             # Four places: the engine does not keep every digit of a float.
-            weight=round(min(1.0, max(0.01, proposal.weight)), 4),
+            weight=round(min(1.0, max(0.01, proposal.weight * shares.get(proposal.to, 1.0))), 4),
             created_at=now,
         )
     return tuple(links.values())

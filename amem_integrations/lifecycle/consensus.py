@@ -8,25 +8,22 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import combinations
-from math import ceil, hypot
+from math import ceil
 
 from amem_integrations.conditions import match
+from amem_integrations.formation.likeness import SHOWN, usual_cosines
 from amem_integrations.lifecycle.confidence import source_of
 from amem_integrations.lifecycle.counting import Occasions, write_life
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tiers import came_up
 from amem_integrations.namespace import Namespace
-from amem_integrations.note import CONTRADICTS, CORRECTS, REPEATS, Link, Note, Status
-from amem_integrations.ports import IO, Point, Query, Vector
+from amem_integrations.note import CONTRADICTS, CORRECTS, REPEATS, Link, Note
+from amem_integrations.ports import IO, Point, Query
 from amem_integrations.store.reading import load
 from amem_integrations.store.schema import within
 
-SHOWN = (Status.RAW, Status.PLAIN, Status.FORMED, Status.PARKED)
 _NEAREST = 16
-_SAMPLE = 48
 _USUAL = 0.99
-_FEW = 100
 # An engine does not keep every digit.
 _ROUNDING = 1e-4
 _NUMBER = re.compile(r"\d+")
@@ -38,13 +35,8 @@ async def usual_nearness(io: IO, namespace: Namespace) -> float:
 
     0 where there are fewer than a hundred pairs, which say nothing of what is usual.
     """
-    # Ids are digests, so the first ones are as good as any.
-    where = within(namespace, match("status", *SHOWN))
-    found = await io.engine.scroll(where, limit=_SAMPLE, fields=("kind",))
-    points = await io.engine.get([point.id for point in found], vectors=True)
-    units = [_unit(point.dense[0]) for point in points if point.dense]
-    cosines = sorted(sum(map(float.__mul__, a, b)) for a, b in combinations(units, 2))
-    return cosines[ceil(_USUAL * len(cosines)) - 1] if len(cosines) >= _FEW else 0.0
+    cosines = await usual_cosines(io, namespace)
+    return cosines[ceil(_USUAL * len(cosines)) - 1] if cosines else 0.0
 
 
 def say_the_same(one: Note, other: Note) -> bool:
@@ -164,8 +156,3 @@ def _subject(note: Note) -> set[str]:
     """What a note is about; one that nobody understood yet, all that it says."""
     terms = {term.casefold() for term in (*note.keywords, *note.tags)}
     return terms or {note.content.casefold()}
-
-
-def _unit(vector: Sequence[float]) -> Vector:
-    length = hypot(*vector) or 1.0
-    return [x / length for x in vector]

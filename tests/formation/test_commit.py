@@ -139,14 +139,14 @@ def test_what_is_formed_while_a_candidate_is_given_new_text_is_formed_again(
     with open_memory(model=chat_model(copies)) as memory:
         old = memory.add("The redis cache")
         raw = memory.add("The violin lesson", formation="off")
-        replace = revise._replace
+        replace = revise.change
 
         async def while_another_forms(*args: Any) -> bool:
-            monkeypatch.setattr(revise, "_replace", replace)
+            monkeypatch.setattr(revise, "change", replace)
             assert memory.resume() == 1
             return await replace(*args)
 
-        monkeypatch.setattr(revise, "_replace", while_another_forms)
+        monkeypatch.setattr(revise, "change", while_another_forms)
         memory.update(old, "A kayak trip")
         assert again(memory, raw).context == "The violin lesson A kayak trip"
         assert memory.check() == []
