@@ -4,6 +4,7 @@
 gives the rest its two forms. Ours, not the paper's.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from amem_integrations.conditions import ids
@@ -115,7 +116,10 @@ async def settle_proposals(io: IO, namespace: Namespace, policy: Policy) -> int:
         cause, target = held.get(proposal.cause), held.get(proposal.target)
         if cause is None or target is None or target.status is not Status.FORMED:
             continue
-        if not must_wait(believe, policy.trust_gap, cause, target, io.now()):
+        if must_wait(believe, policy.trust_gap, cause, target, io.now()):
+            continue
+        # Somebody may have settled it meanwhile.
+        with suppress(InvalidInputError):
             await accept(io, proposal, policy, settled=False)
             applied += 1
     return applied

@@ -7,15 +7,19 @@ work; whoever was killed in between takes the last step again.
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 
 from amem_integrations.conditions import match
+from amem_integrations.errors import NoteNotFoundError
+from amem_integrations.lifecycle.audit import audit, audit_due
 from amem_integrations.lifecycle.bridges import bridge
 from amem_integrations.lifecycle.cocoon import clusters_of, cocoon
 from amem_integrations.lifecycle.consensus import SHOWN, agree, usual_nearness
 from amem_integrations.lifecycle.counting import Occasions, count_uses
 from amem_integrations.lifecycle.kept import Kept, read_kept, save_kept
+from amem_integrations.lifecycle.lineage import settle_proposals
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.settle import Settled, settle, thin_out
 from amem_integrations.namespace import Namespace
@@ -38,7 +42,8 @@ class Maintained:
 
     uses: reports counted. links: weights moved. bridged: links made, pruned: removed.
     compared: new notes held against the others; supported: notes whose figures that changed.
-    tiers: notes that changed theirs. archived: short notes set aside.
+    tiers: notes that changed theirs. archived: short notes set aside. audited: notes that keep
+    being contradicted, put under audit. applied: proposals that had waited.
     left: whether there is more to do than was done at once.
     """
 
@@ -50,6 +55,8 @@ class Maintained:
     supported: int = 0
     tiers: int = 0
     archived: int = 0
+    audited: int = 0
+    applied: int = 0
     left: bool = False
 
     def __add__(self, other: "Maintained") -> "Maintained":
@@ -112,6 +119,8 @@ class _Work:
         if going_on:
             archived = await thin_out(self._io, self._namespace, self._policy, self._analyst)
             self._add(archived=archived)
+            applied = await settle_proposals(self._io, self._namespace, self._policy)
+            self._add(applied=applied)
         if self._done != Maintained() and going_on:
             await self._save(done=self._now)
         return self._done
@@ -129,6 +138,13 @@ class _Work:
 
     async def _settle(self, note_ids: Iterable[str]) -> None:
         held = await load(self._io, sorted(note_ids), self._namespace)
+        for note in list(held.values()):
+            if reason := audit_due(note.life, self._now, self._policy):
+                del held[note.id]
+                # Somebody may have forgotten it meanwhile.
+                with suppress(NoteNotFoundError):
+                    audited = await audit(self._io, note, reason, self._analyst)
+                    self._add(audited=int(audited is not note))
         self._settled(await settle(self._io, held.values(), self._policy, self._analyst))
 
     def _settled(self, settled: Settled) -> None:

@@ -153,3 +153,18 @@ def test_a_note_that_is_set_aside_is_not_audited(memory: AgenticMemory) -> None:
     note = memory.archive(memory.add("The redis cache"))
     bare = replace(again(memory, note), links=())
     assert run(audit(memory._sync, bare, "why")).status is Status.ARCHIVED
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "audited"),
+    [("conflict conflict conflict", 1), ("conflict conflict used conflict", 0)],
+)
+def test_conflicting_uses_without_a_clean_one_between_bring_an_audit(
+    memory: AgenticMemory, outcomes: Any, audited: int
+) -> None:
+    note = memory.add("The redis cache holds 512 entries")
+    for place, outcome in enumerate(outcomes.split()):
+        memory.feedback(note, outcome, session=f"s{place}")
+    assert memory.maintain("default").audited == audited
+    assert [each.note.id for each in memory.audits()] == [note.id] * audited
+    assert memory.maintain("default").audited == 0

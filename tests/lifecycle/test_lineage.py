@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,11 +13,9 @@ from amem_integrations import AgenticMemory, Note, Status
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.audit import audit
 from amem_integrations.lifecycle.confidence import confidence
-from amem_integrations.lifecycle.lineage import settle_proposals
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.ports import run
 from amem_integrations.store.reading import every_point
-from amem_integrations.store.schema import life_fields
 from tests.support import again, chat_model, links_everything, open_memory
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
@@ -129,10 +126,9 @@ def test_new_text_of_either_note_drops_the_proposal(memory: AgenticMemory, which
 
 def test_a_proposal_is_applied_once_its_proposer_is_believable(memory: AgenticMemory) -> None:
     honest, hearsay = doubtful(memory)
-    assert run(settle_proposals(memory._sync, ("default",), DEFAULT_POLICY)) == 0
-    life = replace(again(memory, hearsay).life, supports=5)
-    run(memory._sync.engine.patch(hearsay.id, life_fields(life)))
-    assert run(settle_proposals(memory._sync, ("default",), DEFAULT_POLICY)) == 1
+    assert memory.maintain("default").applied == 0
+    run(memory._sync.engine.patch(hearsay.id, {"source": "user"}))
+    assert memory.maintain("default").applied == 1
     assert "seen-Hearsay" in again(memory, honest).keywords
     assert memory.proposals() == []
 
