@@ -5,7 +5,7 @@ Counting again, or two who count at once, thus count nothing twice. `maintain` c
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tiers import occasion, seeded, used
@@ -59,24 +59,16 @@ class Occasions:
         return session is not None and session == self.session
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """links: how many were moved. notes: the ids of those whose figures changed."""
-
-    links: int = 0
-    notes: frozenset[str] = field(default_factory=frozenset[str])
-
-
 async def count_uses(
     io: IO, namespace: Namespace, uses: Sequence[Use], occasions: Occasions, policy: Policy
-) -> Counted:
-    """Count those of `uses`, oldest first, that are not counted yet."""
+) -> int:
+    """Count those of `uses`, oldest first, that are not counted yet; how many links that moved."""
     by_note: dict[str, list[Use]] = {}
     for use in uses:
         for id in use.concerns:
             by_note.setdefault(id, []).append(use)
     names = {use.id: await occasions.name(io, use) for use in uses}
-    links, notes = 0, set[str]()
+    links = 0
     wanted = sorted(by_note)
     for start in range(0, len(wanted), _AT_ONCE):
         left = wanted[start : start + _AT_ONCE]
@@ -89,8 +81,7 @@ async def count_uses(
             for id in left:
                 new = _uncounted(held[id], by_note[id])
                 links += await _count(io, held[id], new, names, occasions, policy)
-                notes.add(id)
-    return Counted(links, frozenset(notes))
+    return links
 
 
 def _uncounted(note: Note, uses: Sequence[Use]) -> list[Use]:

@@ -21,7 +21,7 @@ from amem_integrations.lifecycle.counting import Occasions, count_uses
 from amem_integrations.lifecycle.kept import Kept, read_kept, save_kept
 from amem_integrations.lifecycle.lineage import settle_proposals
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.settle import Settled, settle, thin_out
+from amem_integrations.lifecycle.settle import Settled, make_room, settle, thin_out
 from amem_integrations.namespace import Namespace
 from amem_integrations.ports import IO
 from amem_integrations.store.reading import load, namespaces
@@ -112,12 +112,12 @@ class _Work:
         self._done = Maintained()
 
     async def do(self) -> Maintained:
-        occasions = await Occasions.of(self._io, self._namespace)
-        going_on = await self._count(occasions) and await self._compare(occasions)
+        going_on = await self._count() and await self._compare()
         if going_on and self._sweep_is_due():
             going_on = await self._sweep()
         if going_on:
             archived = await thin_out(self._io, self._namespace, self._policy, self._analyst)
+            archived += await make_room(self._io, self._namespace, self._policy, self._analyst)
             self._add(archived=archived)
             applied = await settle_proposals(self._io, self._namespace, self._policy)
             self._add(applied=applied)
@@ -150,25 +150,29 @@ class _Work:
     def _settled(self, settled: Settled) -> None:
         self._add(tiers=settled.tiers, pruned=settled.pruned)
 
-    async def _count(self, occasions: Occasions) -> bool:
+    async def _count(self) -> bool:
         """Reports of use that are new; False if somebody else is at it."""
         io = self._io
         until = self._now if io.engine.exclusive else self._now - _LATE
         uses = await uses_since(io, self._namespace, self._kept.uses, until)
+        if not uses:
+            return True
+        occasions = await Occasions.of(io, self._namespace)
         for start in range(0, len(uses), _PAGE):
             page = uses[start : start + _PAGE]
-            counted = await count_uses(io, self._namespace, page, occasions, self._policy)
+            links = await count_uses(io, self._namespace, page, occasions, self._policy)
             bridged = await bridge(io, self._namespace, page, self._policy, self._analyst)
-            await self._settle(counted.notes)
-            self._add(uses=len(page), links=counted.links, bridged=bridged)
+            # All of them, also those that were counted before whoever did it was killed.
+            await self._settle({id for use in page for id in use.concerns})
+            self._add(uses=len(page), links=links, bridged=bridged)
             if not await self._save(uses=page[-1].at):
                 return False
             await io.sleep(0)
         return True
 
-    async def _compare(self, occasions: Occasions) -> bool:
+    async def _compare(self) -> bool:
         """Notes with new content, with those that may say the same."""
-        io, usual = self._io, None
+        io, usual, occasions = self._io, None, None
         for _ in range(0, COMPARED, _PAGE):
             start = None if self._kept.notes is None else micros(self._kept.notes) + 1
             found = await io.engine.scroll(
@@ -180,8 +184,9 @@ class _Work:
             )
             if not found:
                 return True
-            if usual is None:
+            if usual is None or occasions is None:
                 usual = await usual_nearness(io, self._namespace)
+                occasions = await Occasions.of(io, self._namespace)
             changed = await agree(
                 io,
                 self._namespace,

@@ -4,6 +4,7 @@ Each change is a revision of its own that can be undone. `maintain` says which n
 at; `tiers` and `ties` decide.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,9 +14,11 @@ from amem_integrations.formation.revise import revised
 from amem_integrations.lifecycle.archive import archive
 from amem_integrations.lifecycle.change import change
 from amem_integrations.lifecycle.confidence import confidence
+from amem_integrations.lifecycle.consensus import SHOWN
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tiers import may_move, tier_of
 from amem_integrations.lifecycle.ties import is_worn_out
+from amem_integrations.lifecycle.worth import worth
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Note, Status
 from amem_integrations.ports import IO
@@ -106,18 +109,41 @@ def _why(before: Tier, after: Tier) -> str:
 async def thin_out(io: IO, namespace: Namespace, policy: Policy, analyst: str) -> int:
     """Archive the least believed short notes beyond as many as there may be; how many.
 
-    What a caller put as a value is his to keep, and so is what waits to be formed.
+    What a caller keeps as a value is left alone, and so is what waits to be formed.
     """
     short = both(match("status", *_SETTLED), Not(match("tier", Tier.MID, Tier.LONG)))
     where = within(namespace, short)
     if await io.engine.count(where) <= policy.most_short:
         return 0
     now = io.now()
-    notes = [note for note in await every_note(io, where) if note.value_json is None]
+    notes = [note for note in await every_note(io, where) if _is_movable(note)]
     notes.sort(key=lambda note: (confidence(note, now, policy), note.created_at))
     excess = max(0, len(notes) - policy.most_short)
     reason = f"the least believed of more than {policy.most_short} short notes"
     return await archive(io, _oldest_first(notes[:excess]), reason, analyst=analyst)
+
+
+async def make_room(io: IO, namespace: Namespace, policy: Policy, analyst: str) -> int:
+    """Archive what is worth least beyond as many notes as there may be in all; how many.
+
+    Left alone is what `thin_out` leaves alone.
+    """
+    where = within(namespace, match("status", *SHOWN))
+    most = policy.most_notes
+    if most is None or await io.engine.count(where) <= most:
+        return 0
+    now = io.now()
+    notes = await every_note(io, where)
+    links = Counter(end for note in notes for link in note.outgoing for end in (note.id, link.to))
+    movable = [note for note in notes if _is_movable(note)]
+    movable.sort(key=lambda each: (worth(each, links[each.id], now, policy).value, each.created_at))
+    excess = max(0, len(notes) - most)
+    reason = f"worth least of more than {most} notes"
+    return await archive(io, _oldest_first(movable[:excess]), reason, analyst=analyst)
+
+
+def _is_movable(note: Note) -> bool:
+    return note.status in _SETTLED and note.value_json is None and note.parts is None
 
 
 def _oldest_first(notes: Sequence[Note]) -> list[Note]:

@@ -339,6 +339,27 @@ def test_of_too_many_short_notes_the_least_believed_are_set_aside(lived: Lived) 
     assert [number for number, each in enumerate(status) if each is Status.ARCHIVED] == [1, 2]
 
 
+def test_of_too_many_notes_those_worth_least_are_set_aside(lived: Lived) -> None:
+    ids = [plain(lived, f"Noise of hour {number}") for number in range(5)]
+    for id in (ids[0], ids[3]):
+        lived.use(id)
+    policy = Policy(most_notes=3)
+    done = run(maintain(lived.memory._sync, (lived.namespace,), policy, "tests"))
+    assert done.archived == 2
+    status = [lived.note(id).status for id in ids]
+    assert [number for number, each in enumerate(status) if each is Status.ARCHIVED] == [1, 2]
+
+
+def test_what_a_caller_keeps_as_a_value_is_never_set_aside(lived: Lived) -> None:
+    put = plain(lived, "The settings of the app")
+    run(lived.memory._sync.engine.patch(put, {"value": "[1]"}))
+    for number in range(3):
+        plain(lived, f"Noise of hour {number}")
+    policy = Policy(most_short=1, most_notes=1)
+    run(maintain(lived.memory._sync, (lived.namespace,), policy, "tests"))
+    assert lived.note(put).status is Status.PLAIN
+
+
 # -- when it is due --------------------------------------------------------------------------
 
 
