@@ -1,5 +1,6 @@
 """What several test modules share: a scripted judge and quick ways to open a memory."""
 
+import importlib.util
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +10,7 @@ from langchain_core.messages import BaseMessage
 
 from amem_integrations import AgenticMemory, Note
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
+from tests.pool import POOL
 
 Judge = Callable[[str, list[dict[str, Any]]], Mapping[str, Any]]
 
@@ -123,7 +125,12 @@ def chat_model(judge: Judge = links_everything, **settings: Any) -> ScriptedChat
 
 
 def open_memory(location: Any = None, **settings: Any) -> AgenticMemory:
-    settings.setdefault("embedder", EMBEDDER)
+    """A memory that embeds by hashing; without a location, on an empty store of the pool."""
+    embedder = settings.setdefault("embedder", EMBEDDER)
+    pooled = location is None and "collection" not in settings and type(embedder) is HashEmbedder
+    # Tests hide the embedded engine to have the client's local mode.
+    if pooled and importlib.util.find_spec("qdrant_edge") is not None:
+        return POOL.open(**settings)
     return AgenticMemory(location, **settings)
 
 

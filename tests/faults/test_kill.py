@@ -23,7 +23,7 @@ from tests.faults.writer import AT_HAND, ENTRIES, NOTES, Order, path_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
 
-ROUNDS = int(os.environ.get("AMEM_KILL_ROUNDS", "30"))
+ROUNDS = int(os.environ.get("AMEM_KILL_ROUNDS", "12"))
 ROOT = Path(__file__).parents[2]
 ROUNDS_A_STORE = 5
 STEPS = {"fused": 1, "staged": 3, "batched": 1}
