@@ -66,6 +66,10 @@ class ManageMemory(BaseModel):
     id: str | None = Field(
         default=None, description="The note to update or delete; none to create one."
     )
+    supersedes: str | None = Field(
+        default=None,
+        description="When creating: the note that was true and, by the new one, no longer is.",
+    )
 
 
 def create_memory_tools(
@@ -110,13 +114,16 @@ def create_memory_tools(
 
         return _guarded("search_memory", resolve(), found)
 
-    def manage(content: str | None, action: Action, id: str | None) -> Any:
+    def manage(content: str | None, action: Action, id: str | None, supersedes: str | None) -> Any:
         async def managed(rooms: Rooms, io: IO, labels: Namespace) -> str:
             if action == "create":
                 if id is not None:
                     raise InvalidInputError("A new memory gets its id by itself; leave id out.")
-                [note] = await add(rooms, io, [_item(content)], labels, formation)
+                item = {**_item(content), "supersedes": supersedes or None}
+                [note] = await add(rooms, io, [item], labels, formation)
                 return f"Created memory {note.id}"
+            if supersedes:
+                raise InvalidInputError("Only a new memory supersedes another; leave it out.")
             if not id:
                 raise InvalidInputError(f"To {action} a memory, say which: id is missing.")
             held = await require(io, id, labels)
@@ -140,14 +147,20 @@ def create_memory_tools(
         return await memory.aperform(look(query, limit, offset, filter))
 
     def manage_memory(
-        content: str | None = None, action: Action = "create", id: str | None = None
+        content: str | None = None,
+        action: Action = "create",
+        id: str | None = None,
+        supersedes: str | None = None,
     ) -> str:
-        return memory.perform(manage(content, action, id))
+        return memory.perform(manage(content, action, id, supersedes))
 
     async def amanage_memory(
-        content: str | None = None, action: Action = "create", id: str | None = None
+        content: str | None = None,
+        action: Action = "create",
+        id: str | None = None,
+        supersedes: str | None = None,
     ) -> str:
-        return await memory.aperform(manage(content, action, id))
+        return await memory.aperform(manage(content, action, id, supersedes))
 
     return [
         _tool(search_memory, asearch_memory, _SEARCH, SearchMemory),

@@ -95,11 +95,11 @@ def shown(result: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in result.splitlines() if line.startswith("{")]
 
 
-def test_the_names_and_arguments_are_langmem_s(
+def test_the_names_and_arguments_are_langmem_s_and_one_of_ours(
     search_memory: BaseTool, manage_memory: BaseTool
 ) -> None:
     assert list(search_memory.args) == ["query", "limit", "offset", "filter"]
-    assert list(manage_memory.args) == ["content", "action", "id"]
+    assert list(manage_memory.args) == ["content", "action", "id", "supersedes"]
     assert (search_memory.name, manage_memory.name) == ("search_memory", "manage_memory")
     assert manage_memory.args["action"]["enum"] == ["create", "update", "delete"]
 
@@ -111,6 +111,18 @@ def test_what_was_created_is_found_with_its_id(
     [found] = shown(search_memory.invoke({"query": "boat", "limit": 1}))
     assert created == f"Created memory {found['id']}"
     assert found["content"] == "Calvin's boat is called Susie"
+    memory.forget_namespace("calvin")
+
+
+def test_a_new_note_takes_the_place_of_one_that_is_kept(
+    manage_memory: BaseTool, memory: AgenticMemory, note: Note
+) -> None:
+    asked = {"content": "Calvin wants no cache by now", "supersedes": note.id}
+    assert manage_memory.invoke(asked).startswith("Created memory")
+    held = memory.get(note.id, namespace="calvin")
+    assert held is not None
+    assert held.valid_until is not None
+    assert "Only a new memory" in manage_memory.invoke({**asked, "action": "update"})
     memory.forget_namespace("calvin")
 
 
