@@ -10,6 +10,7 @@ from amem_integrations.lazy import attributes
 
 if TYPE_CHECKING:
     from amem_integrations.errors import AMemError as AMemError
+    from amem_integrations.lifecycle.policy import Policy as Policy
     from amem_integrations.memory import AgenticMemory as AgenticMemory
     from amem_integrations.note import Hit as Hit
     from amem_integrations.note import Link as Link
@@ -26,6 +27,7 @@ _HOMES = {
     "Link": ".note",
     "MemoryWorker": ".working",
     "Note": ".note",
+    "Policy": ".lifecycle.policy",
     "Revision": ".note",
     "Status": ".note",
     "Woven": ".weaving",
@@ -38,6 +40,7 @@ __all__ = [
     "Link",
     "MemoryWorker",
     "Note",
+    "Policy",
     "Revision",
     "Status",
     "Woven",
