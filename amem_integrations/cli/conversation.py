@@ -1,6 +1,6 @@
-"""The conversation that `amem demo` remembers, and the questions it asks.
+"""The conversation that `amem demo` remembers, the questions it asks, and what belongs together.
 
-Both are data files: in `demo_data/` of an installed package, in `cookbook/data/` of a checkout.
+All are data files: in `demo_data/` of an installed package, in `cookbook/data/` of a checkout.
 """
 
 import json
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from amem_integrations.errors import AMemError
+from amem_integrations.evaluation.links import Matter
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,14 @@ def questions() -> list[Question]:
         Question(entry["question"], tuple(entry["expected"]))
         for entry in json.loads(_read("product_team_questions.json"))
         if entry["demo"]
+    ]
+
+
+def matters() -> list[Matter]:
+    """What the conversation is about, and which of its messages are about it."""
+    return [
+        Matter(entry["matter"], tuple(entry["turns"]), tuple(entry["also"]))
+        for entry in json.loads(_read("product_team_links.json"))
     ]
 
 

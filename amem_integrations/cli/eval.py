@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from amem_integrations.assembly import MODES
 from amem_integrations.cli import render
+from amem_integrations.cli.conversation import matters, messages
 from amem_integrations.cli.options import ApiKey, Embedder, Model
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.ablation import switches, with_settings, without
@@ -22,6 +23,7 @@ from amem_integrations.evaluation.questions import QuestionEmbedder, timed
 from amem_integrations.evaluation.reading import read_dataset
 from amem_integrations.evaluation.recall import BASELINE, CUTOFFS, Setup, ask, ask_baseline
 from amem_integrations.memory import AgenticMemory
+from amem_integrations.note import Status
 from amem_integrations.recall.options import DEFAULT_OPTIONS
 
 commands = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -178,6 +180,37 @@ def abstention(
         typer.echo(json.dumps(report, indent=1))
     else:
         eval_table.show_abstention(render.terminal(), report)
+
+
+@commands.command()
+def links(
+    model: Model = None,
+    mode: Mode = "fused",
+    embedder: Embedder = None,
+    location: Kept = None,
+    api_key: ApiKey = None,
+    as_json: Json = False,
+) -> None:
+    """Whether notes are linked with what they belong with, on the labelled demonstration.
+
+    By statistics, or by the model given.
+    """
+    from amem_integrations.cli import eval_table
+    from amem_integrations.evaluation.links import score_links
+
+    home = ("demo",)
+    with (
+        _opened(location, None, True, model, mode, embedder, api_key) as (memory, _),
+        _progress() as stage,
+    ):
+        notes = memory.add_many(messages(), namespace=home, progress=stage("remembering"))
+        raw = sum(note.status is not Status.FORMED for note in notes)
+        scores = score_links(notes, matters())
+    report = {"notes": len(notes), "unformed": raw, "model": model, **scores.as_dict()}
+    if as_json:
+        typer.echo(json.dumps(report, indent=1, ensure_ascii=False))
+    else:
+        eval_table.show_links(render.terminal(), report)
 
 
 def _formed_less(

@@ -55,6 +55,31 @@ def show_abstention(console: Console, report: Report) -> None:
     console.print(_facts(report))
 
 
+def show_links(console: Console, report: Report) -> None:
+    """Print what `evaluation.links.score_links` found."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("precision", "recall", "F1", "weight, true", "weight, false"):
+        table.add_column(name, justify="right", no_wrap=True)
+    weights = (report["weight_true"], report["weight_false"])
+    table.add_row(
+        *(f"{100 * report[name]:.1f}%" for name in ("precision", "recall", "f1")),
+        *("none" if each is None else f"{each:.2f}" for each in weights),
+    )
+    console.print(table)
+    who = "statistics" if report["model"] is None else render.plain(report["model"])
+    for line in (
+        f"{report['true']} of {report['links']} links, made by {who}, are between notes of one",
+        f"matter; {report['found']} of {report['expected']} times that a matter is taken up again,",
+        "the note is linked to an earlier one of it.",
+    ):
+        console.print(line, style="dim")
+    if report["unformed"]:
+        console.print(f"{report['unformed']} of {report['notes']} notes could not be formed.")
+    for link in report["false"]:
+        console.print(f"  false: {link['source']} to {link['to']}, {link['weight']:.2f}", end=" ")
+        console.print(Text(render.plain(link["reason"]), "dim"))
+
+
 def _scores(report: Report) -> Table:
     first, *_ = runs = report["runs"]
     metrics = list(next(iter(first["estimates"].values())))
