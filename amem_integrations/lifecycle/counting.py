@@ -81,6 +81,8 @@ async def count_uses(
             for id in left:
                 new = _uncounted(held[id], by_note[id])
                 links += await _count(io, held[id], new, names, occasions, policy)
+                # Whoever else is on the loop has a turn.
+                await io.sleep(0)
     return links
 
 

@@ -31,6 +31,8 @@ from amem_integrations.store.uses import all_uses, drop_uses, uses_since
 COMPARED = 512
 """How many new notes are compared with the others at a time; each asks the whole namespace."""
 _PAGE = 64
+# Small, as whoever else is on the loop waits for so many of these questions.
+_COMPARED_AT_ONCE = 16
 _SWEPT = 256
 # Reports of other processes may arrive after later ones.
 _LATE = timedelta(seconds=60)
@@ -173,11 +175,11 @@ class _Work:
     async def _compare(self) -> bool:
         """Notes with new content, with those that may say the same."""
         io, usual, occasions = self._io, None, None
-        for _ in range(0, COMPARED, _PAGE):
+        for _ in range(0, COMPARED, _COMPARED_AT_ONCE):
             start = None if self._kept.notes is None else micros(self._kept.notes) + 1
             found = await io.engine.scroll(
                 within(self._namespace),
-                limit=_PAGE,
+                limit=_COMPARED_AT_ONCE,
                 order_by="updated_at",
                 start_from=start,
                 fields=("updated_at",),
@@ -199,7 +201,7 @@ class _Work:
             self._add(compared=len(found), supported=len(changed))
             if not await self._save(notes=moment(found[-1].payload["updated_at"])):
                 return False
-            if len(found) < _PAGE:
+            if len(found) < _COMPARED_AT_ONCE:
                 return True
             await io.sleep(0)
         self._done = replace(self._done, left=True)

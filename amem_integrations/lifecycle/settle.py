@@ -49,7 +49,11 @@ async def settle(io: IO, notes: Iterable[Note], policy: Policy, analyst: str) ->
     """
     total = Settled()
     for note in notes:
-        total += await _settle(io, note, policy, analyst)
+        done = await _settle(io, note, policy, analyst)
+        total += done
+        if done != Settled():
+            # Whoever else is on the loop has a turn.
+            await io.sleep(0)
     return total
 
 
