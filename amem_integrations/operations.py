@@ -12,6 +12,7 @@ from amem_integrations.forming import FORMATIONS, Formation, Rooms, form, have_f
 from amem_integrations.lifecycle import conflicts, revise
 from amem_integrations.lifecycle import forget as forgetting
 from amem_integrations.lifecycle.archive import restore
+from amem_integrations.lifecycle.undo import undo
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace, encode
 from amem_integrations.note import Note, Revision, Status, make_note, metadata_text
 from amem_integrations.ports import IO
@@ -219,8 +220,14 @@ async def revert(
     note: NoteLike,
     namespace: NamespaceLike | None,
     to_version: int | None,
+    only: int | None,
 ) -> Note:
     held = await require(io, *address(note, namespace))
+    if only is not None:
+        if to_version is not None:
+            raise InvalidInputError("Give to_version or only: back to one, or without one.")
+        undone = await undo(io, held, only)
+        return await read(io, undone.id, undone.namespace) or undone
     reverted, taken_back = await revise.revert(io, held, rooms.analyst_name, to_version=to_version)
     await have_formed(rooms, io, rooms.formation, unformed={held.namespace: taken_back.unformed})
     return await read(io, reverted.id, reverted.namespace) or reverted

@@ -165,20 +165,23 @@ class Remembering(Forms):
         note: NoteLike,
         *,
         to_version: int | None = None,
+        only: int | None = None,
         namespace: NamespaceLike | None = None,
     ) -> Note:
         """Undo a note's last revision, or all after `to_version`; the undoing is one itself.
 
+        only: undo that one alone which made the note this version; later ones stay.
         A note whose forming is undone is parked: `retry()` forms it again.
         """
-        return run(operations.revert(self._rooms, self._sync, note, namespace, to_version))
+        return run(operations.revert(self._rooms, self._sync, note, namespace, to_version, only))
 
     async def arevert(
         self,
         note: NoteLike,
         *,
         to_version: int | None = None,
+        only: int | None = None,
         namespace: NamespaceLike | None = None,
     ) -> Note:
         """`revert`, awaited."""
-        return await operations.revert(self._rooms, self._async, note, namespace, to_version)
+        return await operations.revert(self._rooms, self._async, note, namespace, to_version, only)
