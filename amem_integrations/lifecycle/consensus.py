@@ -17,9 +17,9 @@ from amem_integrations.lifecycle.counting import Occasions, write_life
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tiers import came_up
 from amem_integrations.namespace import Namespace
-from amem_integrations.note import CONTRADICTS, CORRECTS, REPEATS, Link, Note
+from amem_integrations.note import CONTRADICTS, CORRECTS, REPEATS, Link, Note, Status
 from amem_integrations.ports import IO, Point, Query
-from amem_integrations.store.reading import load
+from amem_integrations.store.reading import every_note, load
 from amem_integrations.store.schema import within
 
 _NEAREST = 16
@@ -109,12 +109,27 @@ async def _alike(
     notes = await load(io, sorted(wanted), namespace)
     repeated = {link.to for note in notes.values() for link in note.outgoing if _repeats(link)}
     notes |= await load(io, sorted(repeated - notes.keys()), namespace)
+    merged = await _merged(io, namespace, [point.id for point in points])
     found: dict[str, tuple[Note, list[Note]]] = {}
     for point in points:
         if (note := notes.get(point.id)) is not None:
             repeats = [link.to for link in note.outgoing if _repeats(link)]
             ids = dict.fromkeys([*near.get(note.id, ()), *repeats])
-            found[note.id] = note, _same(note, [notes[id] for id in ids if id in notes])
+            same = _same(note, [notes[id] for id in ids if id in notes])
+            found[note.id] = note, [*same, *merged.get(note.id, ())]
+    return found
+
+
+async def _merged(
+    io: IO, namespace: Namespace, note_ids: Sequence[str]
+) -> Mapping[str, list[Note]]:
+    """The notes that were merged into each: set aside, they have said it all the same."""
+    found: dict[str, list[Note]] = {}
+    if note_ids:
+        named = (match("status", Status.ARCHIVED), match("influences", *note_ids))
+        for note in await every_note(io, within(namespace, *named)):
+            if note.merged_into is not None:
+                found.setdefault(note.merged_into, []).append(note)
     return found
 
 

@@ -12,9 +12,9 @@ from dataclasses import replace
 from amem_integrations.formation.revise import revised
 from amem_integrations.formation.validate import MAX_LINKS
 from amem_integrations.lifecycle.change import change
-from amem_integrations.lifecycle.confidence import source_of
+from amem_integrations.lifecycle.consensus import is_support
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.tiers import came_up, is_new, occasion, seeded
+from amem_integrations.lifecycle.tiers import came_up, occasion, seeded
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import (
     CONTRADICTS,
@@ -82,15 +82,11 @@ def inherited(older: Note, newer: Note) -> list[Link]:
 def together(older: Note, newer: Note, policy: Policy) -> Life:
     """What happened to two notes that say the same, as of one.
 
-    The newer one is a repetition: on an occasion of its own it confirms the older one, and
-    supports it where it comes from another kind of source as well.
+    The newer one is a repetition: on an occasion of its own it confirms the older one.
     """
     one, other = seeded(older), newer.life
     said = newer.occurred_at or newer.created_at
     label = occasion(newer.session, said)
-    supported = is_new(label, one.occasions, policy.segment) and source_of(newer) != source_of(
-        older
-    )
     life = came_up(one, label, said, policy)
     for each in other.occasions:
         life = came_up(life, each, other.confirmed_at or said, policy)
@@ -100,7 +96,7 @@ def together(older: Note, newer: Note, policy: Policy) -> Life:
         conflicting=one.conflicting + other.conflicting,
         conflicts=tuple(sorted({*one.conflicts, *other.conflicts})[-_MOST_CONFLICTS:]),
         used_at=max(filter(None, (one.used_at, other.used_at)), default=None),
-        supports=one.supports + other.supports + supported,
+        supports=one.supports + other.supports + is_support(older, newer),
     )
 
 

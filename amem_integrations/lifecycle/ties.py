@@ -11,7 +11,7 @@ from itertools import combinations
 from math import hypot
 
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.note import CONTRADICTS, CORRECTS, REPEATS, Link
+from amem_integrations.note import CONTRADICTS, CORRECTS, DISTILS, REPEATS, Link
 from amem_integrations.ports import Vector
 from amem_integrations.store.uses import Outcome
 
@@ -20,7 +20,7 @@ _FULL = 6
 """In how many sessions notes must have been used together for a bridge of weight 1."""
 _LEAST = 1e-6
 # They say how two notes stand to each other, and that does not wear off.
-_LASTING = (REPEATS, CORRECTS, CONTRADICTS)
+_LASTING = (REPEATS, CORRECTS, CONTRADICTS, DISTILS)
 
 
 def weight_now(link: Link, now: datetime, policy: Policy) -> float:

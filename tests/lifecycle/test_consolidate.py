@@ -11,6 +11,8 @@ from langchain_core.messages import BaseMessage
 
 from amem_integrations import AgenticMemory, Note, Status
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.lifecycle.policy import DEFAULT_POLICY
+from amem_integrations.lifecycle.ties import is_worn_out
 from amem_integrations.testing import ScriptedChatModel
 from tests.support import again, chat_model, judgement, open_memory, replies
 
@@ -100,6 +102,16 @@ def test_a_repetition_counts_as_an_occasion_and_as_support_of_another_source() -
         life = again(memory, first).life
         assert set(life.occasions) == {"monday", "tuesday"}
         assert (life.confirmations, life.supports) == (1, 1)
+
+
+def test_what_was_merged_supports_still_when_support_is_counted_again() -> None:
+    with open_memory() as memory:
+        first = memory.add(FACT, session="monday", source="user")
+        memory.add(FACT, session="tuesday", source="tool")
+        memory.consolidate(dry_run=False)
+        memory.update(first, metadata={"seen": True})
+        memory.maintain()
+        assert again(memory, first).life.supports == 1
 
 
 def test_a_repetition_in_the_same_session_confirms_nothing() -> None:
@@ -347,6 +359,14 @@ def test_undoing_a_distillation_sets_it_aside() -> None:
         assert memory.revert(note).status is Status.ARCHIVED
         assert standing(memory.restore(note)) == standing(note)
         assert memory.check() == []
+
+
+def test_links_to_what_was_distilled_do_not_wear_off() -> None:
+    with open_memory(model=distiller()) as memory:
+        clustered(memory)
+        note = distilled(memory)
+        much_later = note.created_at + timedelta(days=3650)
+        assert not any(is_worn_out(link, much_later, DEFAULT_POLICY) for link in note.outgoing)
 
 
 @pytest.mark.parametrize("how", ["forget", "update"])
