@@ -145,6 +145,7 @@ class Assembly:
             recall,
             reranking,
             policy,
+            embedder.covers,
         )
         # Statistics wait for nothing, so more threads would only be in each other's way.
         self.concurrency = 1 if chat_model is None else options.concurrency

@@ -43,6 +43,7 @@ class Rooms:
 
     formation: when notes are formed, unless a call says otherwise. recall, reranking: how they
     are found, likewise. policy: how they are believed and kept; None leaves them as they are.
+    covers: whether the embedder knows the script of a text.
     graph: builds the formation graph on first use, because that imports LangGraph.
     wake: tells the background worker that there is something to form.
     """
@@ -54,6 +55,7 @@ class Rooms:
     recall: RecallOptions = DEFAULT_OPTIONS
     reranking: Reranking | None = None
     policy: Policy | None = None
+    covers: Callable[[str], bool] = lambda text: True
 
     @property
     def analyst_name(self) -> str:

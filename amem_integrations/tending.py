@@ -16,11 +16,14 @@ from amem_integrations.lifecycle import repair as repairing
 from amem_integrations.lifecycle.check import Finding, check
 from amem_integrations.lifecycle.export import export
 from amem_integrations.lifecycle.forget import Forgotten, forget_namespace
+from amem_integrations.lifecycle.health import Health, Lenses, measure
 from amem_integrations.lifecycle.import_ import Imported, Line, Lines
+from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.namespace import Namespace, as_namespace
 from amem_integrations.note import Note, as_utc
 from amem_integrations.operations import Forms, NamespaceLike, NoteLike
 from amem_integrations.ports import IO, run
+from amem_integrations.recall.distinct import same_as
 from amem_integrations.store.usage import read_usage
 from amem_integrations.weaving import form_note
 
@@ -122,17 +125,18 @@ class Tending(Forms):
         home = None if namespace is None else as_namespace(namespace)
         return await _import(self._rooms, self._async, lines, home, replace)
 
-    def health(self, namespace: NamespaceLike | None = None) -> dict[str, int]:
-        """Notes by status, and every event counted since opening: dropped, failed, redone."""
-        return {
-            **run(operations.counts(self._sync, namespace)),
-            **self._rooms.settings.ledger.events(),
-        }
+    def health(self, namespace: NamespaceLike | None = None) -> Health:
+        """How a namespace is doing: a report of figures, with what they mean and when to worry.
 
-    async def ahealth(self, namespace: NamespaceLike | None = None) -> dict[str, int]:
+        A mapping of names to numbers, too. It reads every note of the namespace with its history.
+        None: the whole memory, of which there are only the notes by status and every event
+        counted since opening (dropped, failed, redone); that is quick. Raises StoreError.
+        """
+        return run(_health(self._rooms, self._sync, namespace))
+
+    async def ahealth(self, namespace: NamespaceLike | None = None) -> Health:
         """`health`, awaited."""
-        counts = await operations.counts(self._async, namespace)
-        return {**counts, **self._rooms.settings.ledger.events()}
+        return await _health(self._rooms, self._async, namespace)
 
     def count_event(self, event: str) -> None:
         """Count something that an adapter skipped or failed at, so that `health` shows it."""
@@ -196,6 +200,15 @@ def _each(lines: AsyncGenerator[str, None]) -> Iterator[str]:
             yield line
     finally:
         run(lines.aclose())
+
+
+async def _health(rooms: Rooms, io: IO, namespace: NamespaceLike | None) -> Health:
+    ledger = rooms.settings.ledger
+    if namespace is None:
+        return Health(None, await operations.counts(io, None), ledger.events())
+    lenses = Lenses(same_as, rooms.covers)
+    policy, kept = rooms.policy or DEFAULT_POLICY, rooms.policy is not None
+    return await measure(io, as_namespace(namespace), policy, ledger, lenses, kept=kept)
 
 
 async def _forget_where(

@@ -11,6 +11,7 @@ from amem_integrations.evaluation.dataset import Conversation, Dataset, Turn
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Status
+from amem_integrations.operations import counts
 
 Progress = Callable[[int, int], None]
 _ROOT = "amem-eval"
@@ -32,9 +33,12 @@ class Filled:
 
     def counts(self) -> dict[str, int]:
         """How many notes there are of each status."""
-        counts = [self.memory.health(self.home(each)) for each in self.dataset.conversations]
-        total = {status.value: sum(each.get(status, 0) for each in counts) for status in Status}
+        found = [self._counts(self.home(each)) for each in self.dataset.conversations]
+        total = {status.value: sum(each.get(status, 0) for each in found) for status in Status}
         return {status: count for status, count in total.items() if count}
+
+    def _counts(self, namespace: Namespace) -> dict[str, int]:
+        return self.memory.perform(lambda _, io: counts(io, namespace))
 
 
 def fill(memory: AgenticMemory, dataset: Dataset, progress: Progress | None = None) -> Filled:

@@ -22,10 +22,11 @@ from amem_integrations.store.validation import is_id
 
 _PAGE = 256
 _NOTE = match("kind", "note")
-_DAMAGED = (
+DAMAGED = (
     *(AMemError, ArithmeticError, AttributeError, LookupError),
     *(RecursionError, TypeError, ValueError),
 )
+"""What reading a damaged note may raise."""
 
 ORPHANED = {"revision": "orphaned-revision", "proposal": "orphaned-proposal"}
 """What is found of a record of each kind whose note is gone."""
@@ -104,7 +105,7 @@ async def read(io: IO, note_ids: Sequence[str]) -> list[Kept]:
 def _named(point: Point, records: Sequence[Point]) -> set[str]:
     try:
         return entry_of(sound(point)[0], records).references
-    except _DAMAGED:
+    except DAMAGED:
         return set()
 
 
@@ -178,7 +179,7 @@ def examine(kept: Kept) -> list[Finding]:
     """What is wrong with one note; pure."""
     try:
         return _examine(kept)
-    except _DAMAGED as error:
+    except DAMAGED as error:
         return [Finding(kept.point.id, "unreadable", type(error).__name__)]
 
 

@@ -15,7 +15,7 @@ from amem_integrations.store.uses import Outcome
 _MOST_OCCASIONS = 8
 _MOST_CONFLICTS = 5
 _TURN = " #"
-_OWN_WORK = frozenset({"tiered", "pruned", "bridged", "archived", "restored"})
+OWN_WORK = frozenset({"tiered", "pruned", "bridged", "archived", "restored"})
 """Revisions that change nothing of what a note says or how it is understood."""
 
 
@@ -90,10 +90,10 @@ def tier_of(note: Note, history: Sequence[Revision], now: datetime, policy: Poli
     """
     since = now - policy.settled
     tiered_at = note.life.tiered_at or note.created_at
-    revised = sum(each.at > since and each.kind not in _OWN_WORK for each in history)
+    revised = sum(each.at > since and each.kind not in OWN_WORK for each in history)
     # What led up to this tier has been held against it.
     unsettled = sum(
-        each.at > max(since, tiered_at) and each.kind not in _OWN_WORK for each in history
+        each.at > max(since, tiered_at) and each.kind not in OWN_WORK for each in history
     )
     if note.tier is not Tier.SHORT and unsettled >= policy.unsettled:
         return Tier.MID if note.tier is Tier.LONG else Tier.SHORT

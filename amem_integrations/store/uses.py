@@ -82,6 +82,12 @@ async def uses_since(
     return sorted(map(_use, points), key=lambda use: (use.at, use.id))
 
 
+async def count_since(io: IO, namespace: Namespace, since: datetime | None) -> int:
+    """How many reports there are after `since`."""
+    after = None if since is None else micros(since)
+    return await io.engine.count(_kept(namespace, Range("created_at", gt=after)))
+
+
 async def uses_of(io: IO, namespace: Namespace, note_ids: Sequence[str]) -> list[Use]:
     """Every report that is kept of any of these notes, oldest first."""
     points = await every_point(io, _kept(namespace, match("of", *note_ids)))
