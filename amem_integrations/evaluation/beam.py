@@ -1,7 +1,8 @@
 """BEAM's chats (Tavakoli et al., 2025) as plain JSON: a user and an assistant, long answers.
 
 A list of `{id, messages: [{id, role, content, time_anchor}], questions: [{category, question,
-gold}]}`, or one of them. A user's message with a time anchor begins a session.
+gold, answer}]}`, or one of them; answers may be missing. A user's message with a time anchor
+begins a session.
 """
 
 from collections.abc import Iterable, Iterator
@@ -60,5 +61,9 @@ def _date(message: Fields, anchor: str) -> datetime:
 def _question(asked: Fields) -> Question:
     category = asked.text("category")
     return Question(
-        asked.text("question"), tuple(asked.ids("gold")), category, core=category not in _APART
+        asked.text("question"),
+        tuple(asked.ids("gold")),
+        category,
+        core=category not in _APART,
+        answer=asked.said("answer"),
     )

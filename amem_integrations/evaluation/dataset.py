@@ -5,7 +5,7 @@ The formats beside this module make these; nothing here reads a file.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 
@@ -26,7 +26,8 @@ class Question:
     """A question and the ids of all turns that answer it.
 
     asked_at: recall is as of that moment. core: whether it counts in the total, or is only
-    reported by its category, since it asks for something other than recall.
+    reported by its category, since it asks for something other than recall. answer: what is
+    right; adversarial_answer: what somebody says who falls for an adversarial question.
     """
 
     text: str
@@ -34,6 +35,8 @@ class Question:
     category: str
     asked_at: datetime | None = None
     core: bool = True
+    answer: str | None = None
+    adversarial_answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +90,7 @@ class Defects(Counter[str]):
             if missing:
                 self["evidence ids of no turn, left out"] += missing
             if found:
-                kept.append(
-                    Question(
-                        question.text, found, question.category, question.asked_at, question.core
-                    )
-                )
+                kept.append(replace(question, evidence=found))
             elif question.evidence:
                 self["questions whose evidence is not there, left out"] += 1
             else:

@@ -38,6 +38,12 @@ class Fields:
         """A string, or None where it is missing, null or empty."""
         return self.text(name) or None if self.value.get(name) is not None else None
 
+    def said(self, name: str) -> str | None:
+        """A string, a number as a string, or None where it is missing, null or empty."""
+        value = self.value.get(name)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return str(value) if number else self.optional(name)
+
     def id(self, name: str) -> str:
         """A string or a whole number, as a string."""
         value = self.value.get(name)

@@ -10,7 +10,18 @@ from amem_integrations.evaluation.fields import Fields
 
 NAME = "json-lines"
 _TURN = frozenset(("conversation", "turn", "speaker", "role", "session", "time", "text"))
-_QUESTION = frozenset(("conversation", "question", "evidence", "category", "asked_at", "core"))
+_QUESTION = frozenset(
+    (
+        "conversation",
+        "question",
+        "evidence",
+        "category",
+        "asked_at",
+        "core",
+        "answer",
+        "adversarial_answer",
+    )
+)
 _ONLY = "conversation"
 _ANY = "all"
 
@@ -83,4 +94,6 @@ def _question(entry: Fields) -> Question:
         entry.optional("category") or _ANY,
         entry.moment("asked_at"),
         entry.flag("core", True),
+        entry.said("answer"),
+        entry.said("adversarial_answer"),
     )

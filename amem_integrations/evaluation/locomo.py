@@ -84,7 +84,14 @@ def _question(asked: Fields, defects: Defects) -> Question:
     evidence = [
         id for text in asked.ids("evidence", required=False) for id in _evidence(text, defects)
     ]
-    return Question(asked.text("question"), tuple(evidence), category, core=category != _APART)
+    return Question(
+        asked.text("question"),
+        tuple(evidence),
+        category,
+        core=category != _APART,
+        answer=asked.said("answer"),
+        adversarial_answer=asked.said("adversarial_answer"),
+    )
 
 
 def _evidence(text: str, defects: Defects) -> list[str]:

@@ -42,6 +42,13 @@ def test_questions_that_are_not_plain_retrieval_stand_apart(chat: Conversation) 
     assert chat.questions[1].evidence == ("0", "2")
 
 
+def test_an_answer_is_kept_where_there_is_one() -> None:
+    chats = beam()
+    chats[0]["questions"][0]["answer"] = "for an aunt"
+    (chat,) = conversations(chats, Defects())
+    assert [question.answer for question in chat.questions] == ["for an aunt", None]
+
+
 def test_an_anchor_that_is_no_date_says_where() -> None:
     chats = beam()
     chats[0]["messages"][2]["time_anchor"] = "soon"

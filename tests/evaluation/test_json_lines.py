@@ -46,13 +46,15 @@ def test_everything_that_may_be_said_is_kept() -> None:
         "session": 4,
         "time": "2026-01-02T03:04+01:00",
     }
-    question = {**QUESTION, "category": "heat", "asked_at": "2026-02-01", "core": False}
+    asking = {"category": "heat", "asked_at": "2026-02-01", "core": False}
+    question = {**QUESTION, **asking, "answer": 900, "adversarial_answer": "cold"}
     (only,) = read(turn, question)
     said, asked = only.turns[0], only.questions[0]
     assert (said.speaker, said.role, said.session) == ("Mina", "user", "4")
     assert said.time == datetime(2026, 1, 2, 2, 4, tzinfo=UTC)
     assert (asked.category, asked.core) == ("heat", False)
     assert asked.asked_at == datetime(2026, 2, 1, tzinfo=UTC)
+    assert (asked.answer, asked.adversarial_answer) == ("900", "cold")
 
 
 def test_questions_may_stand_before_their_turns_and_blank_lines_anywhere() -> None:
@@ -92,6 +94,17 @@ def test_a_limit_takes_the_first_conversations() -> None:
 def test_a_line_that_is_wrong_says_which_and_why(wrong: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         read(TURN, wrong)
+
+
+def test_the_conversations_of_the_cookbook_are_sound() -> None:
+    path = Path(__file__).parents[2] / "cookbook" / "data" / "conversations.jsonl"
+    defects = Defects()
+    found = conversations(path.read_text("utf-8").splitlines(), defects)
+    asked = [question for each in found for question in each.questions]
+    assert (len(found), len(asked), dict(defects)) == (3, 60, {})
+    assert all(question.answer for question in asked)
+    baited = [question for question in asked if question.adversarial_answer]
+    assert baited == [question for question in asked if question.category == "adversarial"]
 
 
 def test_the_readme_s_example_is_read() -> None:

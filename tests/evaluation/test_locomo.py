@@ -57,6 +57,16 @@ def test_categories_have_names_and_the_adversarial_one_is_apart(boat: Conversati
     }
 
 
+def test_answers_are_kept_and_a_number_is_one(defects: Defects) -> None:
+    sample = locomo()[1]
+    sample["qa"][0]["answer"] = 2022
+    bait = {"question": "Whose cat?", "evidence": ["D1:1"], "category": 5}
+    sample["qa"][1] = {**bait, "adversarial_answer": "Tom's"}
+    (garden,) = conversations([sample], defects)
+    said = [(asked.answer, asked.adversarial_answer) for asked in garden.questions]
+    assert said == [("2022", None), (None, "Tom's")]
+
+
 def test_joined_and_misspelt_evidence_is_mended(boat: Conversation) -> None:
     evidence = {question.category: question.evidence for question in boat.questions}
     assert evidence["multi-hop"] == ("D1:1", "D2:1", "D2:2")
