@@ -227,8 +227,10 @@ async def revert(
         if to_version is not None:
             raise InvalidInputError("Give to_version or only: back to one, or without one.")
         undone = await undo(io, held, only)
+        await conflicts.follow(io, held, undone)
         return await read(io, undone.id, undone.namespace) or undone
     reverted, taken_back = await revise.revert(io, held, rooms.analyst_name, to_version=to_version)
+    await conflicts.follow(io, held, reverted)
     await have_formed(rooms, io, rooms.formation, unformed={held.namespace: taken_back.unformed})
     return await read(io, reverted.id, reverted.namespace) or reverted
 

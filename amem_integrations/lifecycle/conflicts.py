@@ -9,15 +9,21 @@ from dataclasses import replace
 from typing import TypeAlias, cast
 
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError, StoreError
-from amem_integrations.formation.contest import CONTRADICTING, contradicted, holds_from
+from amem_integrations.formation.contest import (
+    CONTRADICTING,
+    SUPERSEDED,
+    contradicted,
+    holds_from,
+)
 from amem_integrations.formation.revise import revised
 from amem_integrations.formation.state import Settings
 from amem_integrations.formation.waiting import Proposal, must_wait, proposal_point
 from amem_integrations.lifecycle.change import change
+from amem_integrations.lifecycle.undo import undo
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import CONTRADICTS, Link, Note, note_id
 from amem_integrations.ports import IO
-from amem_integrations.store.reading import load, resolved
+from amem_integrations.store.reading import load, resolved, revisions
 
 _ROUNDS = 8
 _REASON = "takes its place"
@@ -155,6 +161,37 @@ async def contest(io: IO, settings: Settings, note: Note) -> None:
         if not pairs or await change(io, pairs):
             return
     raise StoreError(f"A note that note {note.id} contradicts kept changing.")
+
+
+async def follow(io: IO, before: Note, after: Note) -> None:
+    """Let what a note superseded follow its links, where going back to a version changed these.
+
+    Raises StoreError if one of the others keeps changing.
+    """
+    lost = _superseded(before).keys() - _superseded(after).keys()
+    for old in (await load(io, sorted(lost), after.namespace)).values():
+        for revision in await revisions(io, old):
+            if revision.kind == SUPERSEDED and revision.cause == after.id and revision.changes:
+                await undo(io, old, revision.version)
+    wanted = _superseded(after)
+    for _ in range(_ROUNDS if wanted else 0):
+        now = io.now()
+        held = await load(io, wanted, after.namespace)
+        pairs = [
+            (each, contradicted(each, after, now, "caller", settled=True, reason=_REASON))
+            for each in held.values()
+            if not _ended(each, after)
+        ]
+        if not pairs or await change(io, pairs):
+            return
+    if wanted:
+        raise StoreError(f"A note that note {after.id} supersedes kept changing.")
+
+
+def _superseded(note: Note) -> dict[str, Link]:
+    """What a caller let the note take the place of; an analyst gives reasons of its own."""
+    links = (link for link in note.outgoing if link.kind == CONTRADICTS)
+    return {link.to: link for link in links if link.reason == _REASON}
 
 
 def _ended(old: Note, by: Note) -> bool:

@@ -148,6 +148,32 @@ def test_forgetting_one_of_two_leaves_what_the_other_said(memory: AgenticMemory)
     assert again(memory, old).valid_until == later
 
 
+def test_undoing_new_text_supersedes_again(memory: AgenticMemory) -> None:
+    old = memory.add("The cache holds 512 entries")
+    new = memory.add("The cache holds 900 entries", supersedes=old)
+    memory.update(new, "The violin lesson")
+    memory.revert(new, to_version=new.version)
+    assert again(memory, old).valid_until == new.created_at
+
+
+def test_undoing_the_forming_of_the_new_note_leaves_what_the_caller_said(
+    memory: AgenticMemory,
+) -> None:
+    old = memory.add("The cache holds 512 entries")
+    new = memory.add("The cache holds 900 entries", supersedes=old)
+    assert memory.revert(new).status is Status.PARKED
+    assert again(memory, old).valid_until == new.created_at
+
+
+def test_undoing_the_link_lets_the_old_note_hold_again(memory: AgenticMemory) -> None:
+    old = memory.add("The cache holds 512 entries")
+    new = memory.add("The cache holds 900 entries", key="new")
+    memory.add("The cache holds 900 entries", key="new", supersedes=old)
+    assert [each.kind for each in memory.history(new)] == ["formed", "linked"]
+    assert CONTRADICTS not in [link.kind for link in memory.revert(new).outgoing]
+    assert again(memory, old).valid_until is None
+
+
 def test_what_a_caller_said_outlasts_a_new_forming() -> None:
     with open_memory(model=chat_model(links_everything)) as memory:
         read = memory.add("The redis cache")
