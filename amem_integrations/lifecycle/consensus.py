@@ -17,9 +17,9 @@ from amem_integrations.lifecycle.counting import Occasions, write_life
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tiers import came_up
 from amem_integrations.namespace import Namespace
-from amem_integrations.note import CONTRADICTS, CORRECTS, REPEATS, Link, Note, Status
+from amem_integrations.note import CONTRADICTS, CORRECTS, REPEATS, Note, Status
 from amem_integrations.ports import IO, Point, Query
-from amem_integrations.store.reading import every_note, load
+from amem_integrations.store.reading import backlinks, every_note, load
 from amem_integrations.store.schema import within
 
 _NEAREST = 16
@@ -107,14 +107,14 @@ async def _alike(
     wanted = {id for ids in near.values() for id in ids}
     wanted.update(point.id for point in points)
     notes = await load(io, sorted(wanted), namespace)
-    repeated = {link.to for note in notes.values() for link in note.outgoing if _repeats(link)}
+    repeats = await _repeats(io, namespace, [notes[each.id] for each in points if each.id in notes])
+    repeated = {id for ids in repeats.values() for id in ids}
     notes |= await load(io, sorted(repeated - notes.keys()), namespace)
     merged = await _merged(io, namespace, [point.id for point in points])
     found: dict[str, tuple[Note, list[Note]]] = {}
     for point in points:
         if (note := notes.get(point.id)) is not None:
-            repeats = [link.to for link in note.outgoing if _repeats(link)]
-            ids = dict.fromkeys([*near.get(note.id, ()), *repeats])
+            ids = dict.fromkeys([*near.get(note.id, ()), *repeats[note.id]])
             same = _same(note, [notes[id] for id in ids if id in notes])
             found[note.id] = note, [*same, *merged.get(note.id, ())]
     return found
@@ -155,8 +155,19 @@ def _same(note: Note, others: Iterable[Note]) -> list[Note]:
     return [other for other in others if other.status in SHOWN and say_the_same(note, other)]
 
 
-def _repeats(link: Link) -> bool:
-    return link.kind == REPEATS
+async def _repeats(io: IO, namespace: Namespace, notes: Sequence[Note]) -> dict[str, list[str]]:
+    """What each of the notes repeats, and by what it is repeated, as their links say."""
+    if not notes:
+        return {}
+    incoming = await backlinks(io, namespace, [note.id for note in notes])
+    return {
+        note.id: [
+            link.other(note.id)
+            for link in (*note.outgoing, *incoming.get(note.id, ()))
+            if link.kind == REPEATS
+        ]
+        for note in notes
+    }
 
 
 def _said(note: Note) -> datetime:

@@ -11,7 +11,7 @@ import pytest
 from amem_integrations.errors import StoreError
 from amem_integrations.lifecycle.maintain import Maintained, maintain, maintain_if_due
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
-from amem_integrations.note import CORRECTS, Note, Status
+from amem_integrations.note import CORRECTS, REPEATS, Note, Status
 from amem_integrations.ports import SyncIO, run
 from amem_integrations.standing import NEW, Tier
 from tests.lifecycle.days import Days, Lived
@@ -302,6 +302,15 @@ def test_another_source_in_another_session_supports(lived: Lived) -> None:
     after = lived.memory.explain(one, namespace=lived.namespace)
     assert (before.consensus, after.consensus) == (0.0, 0.5)
     assert after.confidence > before.confidence
+
+
+def test_a_repetition_in_other_words_confirms_what_it_repeats(lived: Lived) -> None:
+    first = plain(lived, "The cache holds 512 entries.", session="s")
+    again = plain(lived, "As I said, half a thousand fit in there.", session="t")
+    lived.link(again, first, 1.0, REPEATS)
+    lived.maintain()
+    assert [lived.note(id).life.confirmations for id in (first, again)] == [1, 1]
+    assert set(lived.note(first).life.occasions) == {"s", "t"}
 
 
 def test_other_numbers_are_another_thing(lived: Lived) -> None:
