@@ -127,6 +127,14 @@ def gone_cause(memory: AgenticMemory, note: Note) -> None:
     )
 
 
+def contested_by_nobody(memory: AgenticMemory, note: Note) -> None:
+    patched(memory, note.id, contested_by=[GHOST])
+
+
+def merged_into_nothing(memory: AgenticMemory, note: Note) -> None:
+    patched(memory, note.id, merged_into=GHOST)
+
+
 def oldest_deleted_alone(memory: AgenticMemory, note: Note) -> None:
     """As if its removal had been all that was done of forgetting it."""
     run(memory._sync.engine.delete(ids([memory.recent(namespace="a")[-1].id])))
@@ -191,6 +199,8 @@ def contents(memory: AgenticMemory) -> set[tuple[str, str]]:
         (influences_of_a_record, "derived"),
         (owner_of_a_record, "derived"),
         (gone_cause, "stale-influence"),
+        (contested_by_nobody, "stale-influence"),
+        (merged_into_nothing, "stale-influence"),
         (oldest_deleted_alone, "dangling-link"),
         (oldest_deleted_alone, "orphaned-revision"),
         (newest_deleted_alone, "stale-influence"),
