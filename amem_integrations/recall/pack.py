@@ -109,6 +109,8 @@ def _line(note: Note, ids: bool, rank: int | None) -> str:
         "rank": rank,
         "id": note.id if ids else None,
         "time": f"{_time(note)[0]:%Y-%m-%dT%H:%MZ}",
+        # Whoever reads it is not to take it for what holds now.
+        "held_until": note.valid_until and f"{note.valid_until:%Y-%m-%dT%H:%MZ}",
         "speaker": note.speaker,
         "content": note.content,
         "context": "" if note.context in note.content else note.context,

@@ -75,6 +75,11 @@ def test_a_note_without_its_own_time_has_the_time_it_was_stored() -> None:
     ]
 
 
+def test_a_note_that_ceased_to_hold_says_until_when_it_did() -> None:
+    ended = note("The cache holds 512 entries.").evolve(valid_until=NOW)
+    assert records(pack([hit(ended)], 200))[0]["held_until"] == "2026-03-01T00:00Z"
+
+
 def test_context_that_only_repeats_the_content_is_left_out() -> None:
     packed = pack([hit(note("We ship on Friday. Or not.", context="We ship on Friday."))], 500)
     assert "context" not in records(packed)[0]
