@@ -11,8 +11,8 @@ from typer.core import TyperGroup
 
 from amem_integrations import __version__
 from amem_integrations.cli import eval as evaluating
+from amem_integrations.cli import health, render, tending, work
 from amem_integrations.cli import plots as drawing
-from amem_integrations.cli import render, tending, work
 from amem_integrations.cli.options import (
     ApiKey,
     Embedder,
@@ -54,6 +54,7 @@ app = typer.Typer(
 
 app.add_typer(tending.commands)
 app.add_typer(work.commands)
+app.add_typer(health.commands)
 app.add_typer(drawing.commands)
 app.add_typer(evaluating.commands, name="eval")
 

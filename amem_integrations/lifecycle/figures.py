@@ -193,7 +193,7 @@ def figures(vitals: Vitals, told: Told, policy: Policy) -> tuple[Figure, ...]:
             vitals.confidence,
             "share",
             "how far notes are believed, on average",
-            under=0.2,
+            under=0.2 if told.looked_after else None,
         ),
         Figure(
             "activity",
