@@ -13,8 +13,7 @@ import time
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from amem_integrations.conditions import Condition
 from amem_integrations.errors import AnalysisError
@@ -31,55 +30,12 @@ from amem_integrations.judgement import (
     Understanding,
 )
 from amem_integrations.note import Note, as_utc
+from amem_integrations.points import Fields, Point, Query, Scored, SparseVector, Vector
 
 T = TypeVar("T")
-Vector = list[float]
-Fields: TypeAlias = Mapping[str, str | int | None]
-"""What payload fields must still hold for a write to happen; None: a number that is missing."""
 
 
 # -- who keeps: engines ---------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class SparseVector:
-    """Term weights: strictly increasing is not required, but indices are unique."""
-
-    indices: tuple[int, ...]
-    values: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """What an engine stores under an id: a payload, passages' vectors, term weights."""
-
-    id: str
-    payload: dict[str, Any]
-    dense: Sequence[Vector] = ()
-    sparse: SparseVector | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One nearest-neighbour list: `vector` dense or sparse, within `where`.
-
-    corpus: the points over which IDF is taken for a sparse query.
-    fields: payload fields that come back with each match (none by default).
-    """
-
-    vector: Vector | SparseVector
-    where: Condition
-    limit: int
-    corpus: Condition | None = None
-    fields: tuple[str, ...] = ()
-
-
-class Scored(NamedTuple):
-    """A match. Lists are long, and a tuple is made several times as quickly as a dataclass."""
-
-    id: str
-    score: float
-    payload: Mapping[str, Any] = MappingProxyType({})
 
 
 class Engine(Protocol):
