@@ -1,5 +1,6 @@
 """Maintenance does the same on every engine, and what it does is undone like any change."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -36,6 +37,22 @@ def test_maintenance_does_the_same_on_every_engine(kind: str) -> None:
         assert lived.note(ids[1]).outgoing == ()
         assert lived.maintain(0.5).uses == 0
         assert memory.check() == []
+
+
+async def test_two_at_once_count_nothing_twice(memory: AgenticMemory, days: Days) -> None:
+    memory.forget_namespace("a")
+    lived = Lived(memory, days, "a")
+    ids = [lived.add(f"The {word} of {word}s", session="s") for word in WORDS]
+    lived.link(ids[0], ids[1], 0.3)
+    for number in range(100):
+        lived.use(*ids[:2], session=f"t{number % 4}", days=0.001)
+    done = await asyncio.gather(*(memory.amaintain("a") for _ in range(3)))
+    assert any(each.left for each in done)
+    memory.maintain("a")
+    assert [lived.note(id).life.clean for id in ids] == [100, 100, 0, 0]
+    [link] = lived.note(ids[0]).outgoing
+    assert link.weight == pytest.approx(1 - 0.7 * 0.9**100, abs=1e-3)
+    assert memory.check() == []
 
 
 @pytest.fixture(scope="module")
