@@ -44,11 +44,14 @@ class Retraction:
         )
 
 
-async def retract(io: IO, note_id: str, namespace: Namespace, analyst: str) -> Retraction:
+async def retract(
+    io: IO, note_id: str, namespace: Namespace, analyst: str, *, stays: bool = False
+) -> Retraction:
     """Take back everything that `note_id` caused in other notes of its namespace.
 
     Where a note loses words by that, notes that were judged in its light and have those words
-    are judged anew as well, and so on. Safe to repeat. Raises StoreError if a note keeps
+    are judged anew as well, and so on. stays: the note keeps its text, so that it is not
+    among these. Safe to repeat. Raises StoreError if a note keeps
     changing under it.
     """
     await io.engine.delete(concerning(namespace, note_id))
@@ -74,7 +77,8 @@ async def retract(io: IO, note_id: str, namespace: Namespace, analyst: str) -> R
         readers = await load(io, await influenced_by(io, namespace, carrier), namespace)
         for reader in readers.values():
             # What it says itself is its own, even where it has read it again elsewhere.
-            if reader.id != note_id and carried(reader, lost):
+            own = stays and reader.id == note_id
+            if not own and carried(reader, lost):
                 taken_back, further = await _retract_from(
                     io, reader.id, carrier, origin, namespace, analyst
                 )

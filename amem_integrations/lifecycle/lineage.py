@@ -160,7 +160,7 @@ async def revert_cause(io: IO, note: Note, analyst: str) -> Undone:
             links = own + total.links
             return Undone(note, tuple(touched), total.evolutions, links, unformed)
         touched |= dict.fromkeys(traces)
-        total += await retract(io, note.id, note.namespace, analyst)
+        total += await retract(io, note.id, note.namespace, analyst, stays=True)
     raise StoreError(f"Traces of note {note.id} keep coming back; try again when it is quiet.")
 
 
