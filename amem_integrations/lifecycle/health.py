@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from amem_integrations.errors import StoreError
 from amem_integrations.formation.waiting import waiting
 from amem_integrations.ledger import Ledger
 from amem_integrations.lifecycle.check import DAMAGED
@@ -119,15 +120,25 @@ async def measure(
         after = page[-1].id
         # Whoever else is on the loop has a turn.
         await io.sleep(0)
-    clusters, links = await clusters_of(io, namespace, policy)
     looked = await read_kept(io, namespace)
     told = Told(
         counts=dict(sorted(counts.items())),
         unreadable=unreadable,
         proposals=await io.engine.count(waiting(namespace)),
         uncounted=await count_since(io, namespace, looked.uses),
-        cocoon=cocoon(clusters, links) if links else None,
+        cocoon=await _cocoon(io, namespace, policy),
         usage=(await read_usage(io, ledger, namespace, None)).total,
         looked_after=kept or looked.done is not None,
     )
     return Health(namespace, told.counts, ledger.events(), figures(vitals, told, policy))
+
+
+async def _cocoon(io: IO, namespace: Namespace, policy: Policy) -> float | None:
+    """The index; None without links, or where one of the notes it is taken from is damaged."""
+    try:
+        clusters, links = await clusters_of(io, namespace, policy)
+    except StoreError:
+        raise
+    except DAMAGED:
+        return None
+    return cocoon(clusters, links) if links else None

@@ -208,13 +208,16 @@ def everything(world: World) -> dict[str, Any]:
     memory = world.memory
     notes = memory.recent(namespace=HOME, limit=50)
     header, *lines = memory.export(HOME)
+    health = memory.health(HOME)
     return {
         "notes": [seen(note) for note in notes],
         "histories": [memory.history(note) for note in notes],
         "export": (json.loads(header)["namespace"], lines),
         "count": memory.count(HOME),
         "health": {
-            status: memory.health(HOME).get(status, 0) for status in ("raw", "formed", "parked")
+            name: health[name]
+            for name in ("raw", "formed", "parked", "links_per_note", "duplicates", "proposals")
+            if name in health
         },
         "listed": HOME in memory.namespaces(),
         "scores": search("redis eviction on Monday 缓存", None, 2)(world, HOME),
