@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from amem_integrations.formation.contest import SUPERSEDED
 from amem_integrations.note import (
     CONTRADICTS,
     CORRECTS,
@@ -50,7 +51,12 @@ class _Moment:
 
 
 def without(
-    note: Note, chain: Sequence[Revision], gone: str, since: Mapping[str, int] | None = None
+    note: Note,
+    chain: Sequence[Revision],
+    gone: str,
+    since: Mapping[str, int] | None = None,
+    *,
+    there: bool = False,
 ) -> tuple[Note, list[Revision]]:
     """The note, and its revisions, oldest first, as if `gone` had never had a part in them.
 
@@ -61,15 +67,16 @@ def without(
     stands. So does one that was kept plain because it repeats `gone`. One that was set aside
     because of `gone` is back.
     since: from when on, in microseconds, what other notes say holds that contradict this one.
+    there: `gone` is there as before, it was only misread; what a caller said of the two stands.
     """
-    chain, brought = _unbrought([_unnamed(gone, revision) for revision in chain], gone)
+    chain, brought = _unbrought([_unnamed(gone, revision, there) for revision in chain], gone)
     moment = _beginning(note, chain)
     past = [moment]
     written: list[str] = []
     clean: list[Revision] = []
     for revision in chain:
         before = _caught_up(moment, revision)
-        if took_part(revision, gone):
+        if took_part(revision, gone) and not (there and revision.kind == SUPERSEDED):
             written += _new_texts(revision)
             formed = revision.version if revision.kind == "formed" else before.formed
             moment = _Moment(before.was | _changed(revision), before.would, formed)
@@ -79,7 +86,11 @@ def without(
                 moment.would["valid_until"] = _earlier(before, since[revision.cause])
             clean.append(_retold(revision, before, moment))
         past.append(moment)
-    links = tuple(link for link in note.outgoing if link.to not in (gone, *brought))
+    links = tuple(
+        link
+        for link in note.outgoing
+        if link.to not in brought and (link.to != gone or (there and link.kind in _LASTING))
+    )
     note = replace(note, **_standing(note, moment, gone))
     if moment.formed is not None:
         lasting = tuple(link for link in links if link.kind in _LASTING)
@@ -87,7 +98,9 @@ def without(
         status = note.status if note.status in _SET_ASIDE else Status.RAW
         raw = note.evolve(keywords=(), tags=(), context="", links=lasting, status=status, trust=1.0)
         return replace(raw, attempts=0), list(_unformed(clean, moment.formed))
-    if note.status is Status.PLAIN and any(link.to == gone for link in note.outgoing):
+    if note.status is Status.PLAIN and any(
+        link.to == gone and link not in links for link in note.outgoing
+    ):
         # What it repeats is gone, so now it is the one to say it.
         return note.evolve(links=links, status=Status.RAW, attempts=0), clean
     changed = {name: moment.would[name] for name in _UNDERSTOOD if _differs(moment, name)}
@@ -275,10 +288,19 @@ def _retold(revision: Revision, before: _Moment, after: _Moment) -> Revision:
     return replace(revision, changes=changes, reason="" if read else revision.reason)
 
 
-def _unnamed(gone: str, revision: Revision) -> Revision:
-    """The revision with nothing in its changes that leads to `gone`."""
+def _unnamed(gone: str, revision: Revision, there: bool) -> Revision:
+    """The revision with nothing in its changes that leads to `gone`, but for what stands."""
     changes = dict(revision.changes)
+    if there and "links" in changes:
+        sides = (changes["links"].before, changes["links"].after)
+        kept = (
+            [each for each in side if each["to"] != gone or each["kind"] in _LASTING]
+            for side in sides
+        )
+        changes["links"] = Change(*kept)
     for name, strip in _NAMING.items():
+        if there and name == "links":
+            continue
         if name in changes:
             change = changes[name]
             changes[name] = Change(strip(change.before, gone), strip(change.after, gone))

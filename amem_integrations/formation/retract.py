@@ -80,7 +80,7 @@ async def retract(
             own = stays and reader.id == note_id
             if not own and carried(reader, lost):
                 taken_back, further = await _retract_from(
-                    io, reader.id, carrier, origin, namespace, analyst
+                    io, reader.id, carrier, origin, namespace, analyst, there=True
                 )
                 total += taken_back
                 touched.append((reader.id, further | lost))
@@ -116,9 +116,19 @@ async def _remove(io: IO, distilled: str, member: str, namespace: Namespace) -> 
 
 
 async def _retract_from(
-    io: IO, owner: str, gone: str, origin: Note | None, namespace: Namespace, analyst: str
+    io: IO,
+    owner: str,
+    gone: str,
+    origin: Note | None,
+    namespace: Namespace,
+    analyst: str,
+    *,
+    there: bool = False,
 ) -> tuple[Retraction, frozenset[str]]:
-    """What was taken back of one note, and the words it lost that came from `origin`."""
+    """What was taken back of one note, and the words it lost that came from `origin`.
+
+    there: see `without`.
+    """
     for _ in range(_ROUNDS):
         note = (await load(io, [owner], namespace)).get(owner)
         if note is None:
@@ -132,7 +142,8 @@ async def _retract_from(
             )
             return Retraction(), frozenset()
         chain = await revisions(io, note)
-        rest, clean = without(note, chain, gone, await contradicted_since(io, note, chain))
+        since = await contradicted_since(io, note, chain)
+        rest, clean = without(note, chain, gone, since, there=there)
         if rest == note and clean == chain:
             return Retraction(), frozenset()
         if await rewrite(io, note, rest, chain, clean, analyst):

@@ -1,0 +1,28 @@
+"""What is settled comes out the same whatever keeps it."""
+
+import pytest
+
+from amem_integrations import Status
+from amem_integrations.lifecycle.audit import audit
+from amem_integrations.ports import run
+from tests.lifecycle.engines import KINDS, open_on
+from tests.support import again, chat_model, links_everything
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_superseding_auditing_proposing_and_undoing_on_every_engine(kind: str) -> None:
+    with open_on(kind, model=chat_model(links_everything), lifecycle=True) as memory:
+        honest = memory.add("The redis cache holds 512 entries", source="user")
+        hearsay = memory.add("Hearsay about the cache")
+        newer = memory.add("The redis cache holds 900 entries", source="user", supersedes=honest)
+        assert again(memory, honest).valid_until == newer.created_at
+        run(audit(memory._sync, again(memory, honest), "why"))
+        assert [each.reason for each in memory.audits()] == ["why"]
+        assert memory.resolve(honest, "keep").status is Status.FORMED
+        [proposal] = [each for each in memory.proposals() if each.target == honest.id]
+        assert "seen-Hearsay" in memory.accept(proposal).keywords
+        undone = memory.revert_cause(hearsay)
+        assert honest.id in undone.notes
+        assert "Hearsay" not in repr(memory.history(honest))
+        assert again(memory, honest).valid_until == newer.created_at
+        assert memory.check() == []
