@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from amem_integrations.conditions import Condition, match
 from amem_integrations.formation.embedding import embedded_points
 from amem_integrations.formation.metering import MeteredIO
+from amem_integrations.formation.retract import retract
 from amem_integrations.formation.revise import revised
 from amem_integrations.formation.state import Settings
 from amem_integrations.formation.validate import understood
@@ -18,6 +19,7 @@ from amem_integrations.judgement import Distilled
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import DISTILS, Link, Note, Status, make_note, note_id
 from amem_integrations.ports import IO, Query, Vector
+from amem_integrations.store.reading import load
 from amem_integrations.store.schema import within
 from amem_integrations.store.usage import save_usage
 
@@ -26,6 +28,7 @@ KEY = "distilled:"
 NEAR, LEAST, MOST = 0.6, 4, 12
 AT_ONCE = 8
 _PAGE = 32
+_CHANGED = "one of them was changed meanwhile"
 _KEYS = uuid.UUID("2f7c2a52-6a0c-5d0e-8f4b-616d656d0002")
 
 
@@ -88,7 +91,13 @@ async def distil(
         new=[point],
     )
     if left_out:
-        return None, "one of them was changed meanwhile"
+        return None, _CHANGED
+    held = await load(io, (member.id for member in members), home)
+    for member in members:
+        # On a server, one can be forgotten between the check and the write.
+        if member.id not in held or held[member.id].content != member.content:
+            await retract(io, member.id, home, settings.analyst_name)
+            return None, _CHANGED
     return note, ""
 
 

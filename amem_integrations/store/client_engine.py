@@ -228,11 +228,13 @@ async def _commit(
     stored = await _stored([*expect, *present], ask, *expect.values())
     changed = {id for id, fields in expect.items() if not _holds(stored.get(id), fields)}
     failed = changed | {id for id in present if id not in stored}
-    if failed or not points:
+    if failed:
         return frozenset(failed)
     if new:
         # First, so that a crash in between leaves too much of them and not too little.
         await _insert(new, ask)
+    if not points:
+        return frozenset()
     token = uuid.uuid4().hex
     unchanged = AnyOf(tuple(_unchanged(point.id, expect[point.id]) for point in points))
     await _write(

@@ -14,6 +14,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.lifecycle.ties import is_worn_out
 from amem_integrations.testing import ScriptedChatModel
+from tests.lifecycle.engines import open_on
 from tests.support import again, chat_model, judgement, open_memory, replies
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -321,6 +322,35 @@ def test_a_cluster_becomes_a_note_of_its_own_with_links_to_its_members() -> None
         assert [again(memory, each).content for each in members] == [e.content for e in members]
         assert memory.check() == []
         assert not memory.consolidate()
+
+
+@pytest.mark.parametrize("kind", ["local", "server"])
+def test_it_is_the_same_on_the_other_engines(kind: str) -> None:
+    with open_on(kind, model=distiller()) as memory:
+        members = clustered(memory)
+        copy = memory.add(members[0].content, session="again")
+        done = memory.consolidate(dry_run=False, similarity=0.1)
+        assert len(done.merges) == len(done.distillations) == 1
+        assert again(memory, copy).id == members[0].id
+        assert done.distillations[0].note is not None
+        assert len(again(memory, done.distillations[0].note).outgoing) == 5
+        assert memory.check() == []
+
+
+def test_what_is_forgotten_while_the_model_writes_is_not_distilled() -> None:
+    members: list[Note] = []
+
+    def forgets(messages: Sequence[BaseMessage]) -> dict[str, Any]:
+        if "Write the one note" in str(messages[0].content):
+            memory.forget(members[0])
+        return {"text": "short", "keywords": ["a"], "tags": ["b"], "context": "A gist."}
+
+    with open_memory(model=ScriptedChatModel(forgets)) as memory:
+        members += clustered(memory)
+        done = memory.consolidate(dry_run=False)
+        assert done.distillations == ()
+        assert "changed meanwhile" in done.left[0][1]
+        assert memory.count() == 4
 
 
 def test_without_a_model_nothing_is_distilled() -> None:

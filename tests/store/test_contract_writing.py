@@ -357,6 +357,15 @@ async def test_new_points_come_with_a_commit_or_not_at_all(engine: Driven) -> No
     assert [each.payload.get("content") for each in found] == [None, "theirs"]
 
 
+async def test_a_commit_may_be_of_new_points_alone(engine: Driven) -> None:
+    await engine.insert([point("one")])
+    new, one = point("new"), id_of("one")
+    assert await engine.commit([], expect={one: {"version": 7}}, new=[new]) == {one}
+    assert await engine.get([new.id]) == []
+    assert not await engine.commit([], expect={one: {"version": 1}}, new=[new])
+    assert [each.id for each in await engine.get([new.id])] == [new.id]
+
+
 async def test_a_new_point_with_a_bad_vector_stops_the_commit(engine: Driven) -> None:
     await engine.insert([point("one")])
     bad = point("bad", [[NAN] * 4])
