@@ -39,7 +39,7 @@ DEPTH = 96
 _COUNTED_DEPTH = 1000
 _PAGE = 256
 # More are read than are wanted, as their texts may change the order.
-_READ = 40
+_READ = 30
 # Of how many the notes are chosen by a reranker, or by how they differ.
 CHOICE = 40
 _MOST_SPEAKERS = 64
