@@ -146,8 +146,12 @@ class Recalling(Forms):
 
 async def _read(rooms: Rooms, io: IO, note_id: str, namespace: Namespace) -> Note | None:
     note = await operations.read(io, note_id, namespace)
-    return all_believed([note], io.now(), rooms.policy)[0] if note is not None else None
+    if note is None or rooms.policy is None:
+        return note
+    return all_believed([note], io.now(), rooms.policy)[0]
 
 
 async def _recent(rooms: Rooms, io: IO, namespace: Namespace, limit: int) -> list[Note]:
-    return all_believed(await operations.listed(io, namespace, limit), io.now(), rooms.policy)
+    notes = await operations.listed(io, namespace, limit)
+    # To ask for the time moves the clock, and so the times of what is written next.
+    return notes if rooms.policy is None else all_believed(notes, io.now(), rooms.policy)
