@@ -35,6 +35,13 @@ _POINTING = re.compile(
     r"|[他她它这那]",
     re.IGNORECASE,
 )
+# What answers something says nothing without it, and neither do a word or two.
+_ANSWER = re.compile(
+    r"\s*(?:(?:yes|yeah|yep|no|nope|ok|okay|sure|right|exactly|agreed|deal|done|true|fine|good"
+    r"|great|perfect|thanks|thank you|me too|same here)\b|[好是对不行嗯哦])",
+    re.IGNORECASE,
+)
+_LEAST_WORDS = 3
 # What happened once can happen again, and is not the same then.
 _HAPPENED = re.compile(
     r"\b(?:\w{2,}ed|was|were|had|did|went|got|made|took|came|saw|met|bought|sold|sent|found|lost"
@@ -53,7 +60,8 @@ def gist(note: Note) -> tuple[str, ...] | None:
 
     The words that make a difference, and who, when and where it was said as far as they lean
     on that. Left alone is what a caller keeps as a value or for a time, what is disputed or
-    over or corrects another note, and what is too long to be compared word by word.
+    over or corrects another note, what is no more than an answer, and what is too long to be
+    compared word by word.
     """
     if note.status not in _MERGED or len(note.content) > MAX_CHARS:
         return None
@@ -64,7 +72,9 @@ def gist(note: Note) -> tuple[str, ...] | None:
     if any(link.kind in _TURNS for link in note.links):
         return None
     said = tokens(note.content)
-    return (*_around(note), *said) if said else None
+    if _words(said) < _LEAST_WORDS or _ANSWER.match(note.content):
+        return None
+    return (*_around(note), *said)
 
 
 def _around(note: Note) -> tuple[str, str, str]:
@@ -99,6 +109,11 @@ def tokens(text: str) -> tuple[str, ...]:
         for token in found
     )
     return tuple(_DIGITS.get(token) or token for token in folded if token not in _IDLE)
+
+
+def _words(found: tuple[str, ...]) -> int:
+    """How many words there are; of a script without spaces, two signs count as one."""
+    return sum(max(1, len(each) // 2) if each[0] >= "\u2e80" else 1 for each in found)
 
 
 def differ(older: Note, newer: Note) -> bool:

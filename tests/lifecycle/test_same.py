@@ -22,6 +22,7 @@ SAME = [
     ("The cache holds 512 entries.", "the cache holds 512 entries"),
     ("Ana doesn't eat meat.", "Ana does not eat meat"),
     ("Ana can't swim", "Ana cannot swim!"),
+    ("北京的办公室在三楼。", "北京的办公室在三楼"),
     ("Please keep three backups", "keep 3 backups"),
     ("The \u201credis\u201d cache", 'The "redis" cache'),
     ("CACHE HOLDS 512 ENTRIES", "Cache holds 512 entries"),
@@ -57,10 +58,10 @@ DIFFERENT = [
     ("x < 5", "x > 5"),
     ("Ana might come", "Ana will come"),
     ("Release is done 👍", "Release is done 👎"),
-    ("The server runs", "The server ran"),
+    ("The server runs on one core", "The server ran on one core"),
     ("Bug before release", "Bug after release"),
     ("缓存有512条", "缓存没有512条"),
-    ("Paid 3:30", "Paid 330"),
+    ("The bill was 3:30 in all", "The bill was 330 in all"),
 ]
 
 
@@ -122,6 +123,14 @@ def test_a_note_that_is_corrected_or_corrects_is_not_merged() -> None:
     note = formed("The cache holds 512 entries")
     corrected = Link(OTHER, note.id, "no longer", NOW, CORRECTS)
     assert gist(replace(note, links=(corrected,))) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ok", "Ana swims", "Yes, at ten o'clock", "No, that is wrong", "好的，周五见面吧", "太棒了！"],
+)
+def test_an_answer_or_a_word_or_two_say_nothing_by_themselves(text: str) -> None:
+    assert gist(formed(text)) is None
 
 
 def test_other_metadata_or_an_older_note_kept_plain_keep_two_apart() -> None:
