@@ -84,8 +84,8 @@ async def uses_since(
 
 async def count_since(io: IO, namespace: Namespace, since: datetime | None) -> int:
     """How many reports there are after `since`."""
-    after = None if since is None else micros(since)
-    return await io.engine.count(_kept(namespace, Range("created_at", gt=after)))
+    when = EVERYTHING if since is None else Range("created_at", gt=micros(since))
+    return await io.engine.count(_kept(namespace, when))
 
 
 async def uses_of(io: IO, namespace: Namespace, note_ids: Sequence[str]) -> list[Use]:

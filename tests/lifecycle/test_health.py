@@ -23,6 +23,7 @@ from amem_integrations.recall.distinct import same_as
 from amem_integrations.testing import HashEmbedder
 from tests.lifecycle.days import START as NOW
 from tests.lifecycle.days import Days
+from tests.lifecycle.engines import open_on
 from tests.support import again, chat_model, open_memory
 
 SAID = ["The redis cache evicts", "The redis cache is full", "The redis cache evicts!"]
@@ -149,6 +150,17 @@ async def test_both_forms_measure_the_same(memory: AgenticMemory) -> None:
     memory.add_many(SAID)
     # Time goes on in between.
     assert dict(memory.health("default")) == pytest.approx(dict(await memory.ahealth("default")))
+
+
+@pytest.mark.parametrize("kind", ["local", "server"])
+def test_on_other_engines_the_same_is_measured(kind: str) -> None:
+    with open_on(kind, model=chat_model()) as memory:
+        note, *_ = memory.add_many(SAID)
+        memory.feedback(note)
+        health = memory.health("default")
+    names = ("formed", "links_per_note", "orphans", "uncounted", "calls_per_note", "transparency")
+    assert [health[name] for name in names] == [3, 1, 0, 1, 1, 1]
+    assert health["cocoon"] == pytest.approx(-2 / 9)
 
 
 # -- what it is ------------------------------------------------------------------------------
