@@ -1,40 +1,98 @@
-"""Running a notebook of the cookbook as a test: code cells in order, in one namespace."""
+"""Running a notebook of the cookbook as a test: code cells in order, in one namespace.
+
+`python -m tests.notebooks NAME.ipynb …` runs notebooks and stores what their cells print.
+"""
 
 import ast
 import asyncio
+import contextlib
+import difflib
 import inspect
+import io
 import json
+import math
+import os
+import re
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 COOKBOOK = Path(__file__).parents[1] / "cookbook"
 
-
-def cells(notebook: str) -> Iterator[tuple[int, str, str]]:
-    """Number, source and shown output of each code cell."""
-    for place, cell in enumerate(json.loads((COOKBOOK / notebook).read_text("utf-8"))["cells"]):
-        if cell["cell_type"] == "code":
-            shown = "".join(line for each in cell["outputs"] for line in each["text"])
-            yield place, "".join(cell["source"]), shown
+_FIGURE = re.compile(r"\d+\.\d+")
 
 
-def run_notebook(
-    notebook: str, capsys: pytest.CaptureFixture[str]
-) -> tuple[dict[str, Any], dict[int, str]]:
+def run_notebook(notebook: str) -> tuple[dict[str, Any], dict[int, str]]:
     """The names at its end and what each cell printed, which is what the notebook shows."""
+    cells = _read(notebook)["cells"]
+    names, printed = _executed(notebook, cells)
+    for place, text in printed.items():
+        shown = "".join(line for each in cells[place]["outputs"] for line in each["text"])
+        if not _alike(text, shown):
+            lines = shown.splitlines(), text.splitlines()
+            changed = "\n".join(difflib.unified_diff(*lines, "shown", "printed", lineterm=""))
+            raise AssertionError(f"{notebook}, cell {place}:\n{changed}")
+    return names, printed
+
+
+def store_outputs(notebook: str) -> None:
+    """Run a notebook and write down what its cells print."""
+    document = _read(notebook)
+    _, printed = _executed(notebook, document["cells"])
+    for place, text in printed.items():
+        lines = text.splitlines(keepends=True)
+        stream = {"name": "stdout", "output_type": "stream", "text": lines}
+        document["cells"][place]["outputs"] = [stream] if text else []
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    (COOKBOOK / notebook).write_text(f"{text}\n", "utf-8")
+
+
+def _read(notebook: str) -> dict[str, Any]:
+    return json.loads((COOKBOOK / notebook).read_text("utf-8"))
+
+
+def _executed(notebook: str, cells: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[int, str]]:
     names: dict[str, Any] = {"__name__": "__main__"}
     printed: dict[int, str] = {}
-    shown: dict[int, str] = {}
-    with asyncio.Runner() as loop:
-        for place, source, output in cells(notebook):
-            label = f"{notebook}, cell {place}"
+    with _directory(), asyncio.Runner() as loop:
+        for place, cell in enumerate(cells):
+            if cell["cell_type"] != "code":
+                continue
+            source, label = "".join(cell["source"]), f"{notebook}, cell {place}"
             code = compile(source, label, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-            awaited = eval(code, names)
-            if inspect.iscoroutine(awaited):
-                loop.run(awaited)
-            printed[place], shown[place] = capsys.readouterr().out, output
-    assert printed == shown
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                awaited = eval(code, names)
+                if inspect.iscoroutine(awaited):
+                    loop.run(awaited)
+            printed[place] = out.getvalue()
     return names, printed
+
+
+@contextlib.contextmanager
+def _directory() -> Iterator[None]:
+    """A directory like the cookbook's, whose data a notebook can read, and which it can fill."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+        shutil.copytree(COOKBOOK / "data", Path(directory, "data"))
+        os.chdir(directory)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
+
+def _alike(printed: str, shown: str) -> bool:
+    """The same text; figures may differ a little, as quantised models do between processors."""
+    figures = [map(float, _FIGURE.findall(text)) for text in (printed, shown)]
+    return _FIGURE.sub("#", printed) == _FIGURE.sub("#", shown) and all(
+        math.isclose(mine, its, rel_tol=0.05, abs_tol=0.11)
+        for mine, its in zip(*figures, strict=True)
+    )
+
+
+if __name__ == "__main__":
+    for each in sys.argv[1:]:
+        store_outputs(Path(each).name)
