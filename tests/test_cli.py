@@ -86,7 +86,6 @@ def test_the_demonstration_asks_each_question_and_says_why_notes_were_found(
     for question in questions():
         assert question.text in demo[1].output
     assert re.search(r"\d\.\d\d = meaning \d\.\d\d \+ words \d\.\d\d", demo[1].output)
-    assert re.search(r"\+ link \d\.\d\d, from t\d\d: \S", demo[1].output)
 
 
 def test_the_reopened_memory_answers_the_same(demo: tuple[Path, Result]) -> None:

@@ -106,7 +106,7 @@ def test_raw_notes_wait_to_be_formed_in_their_new_place(
 ) -> None:
     assert target.import_(lines, namespace="b").waiting == 1
     assert target.resume() == 1
-    assert target.health("b") == {"formed": 4} | target.health("b") | {"formed": 4}
+    assert target.health("b")["formed"] == 4
 
 
 def test_forgetting_reaches_what_a_note_caused_before_it_was_imported(
