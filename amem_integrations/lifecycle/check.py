@@ -38,6 +38,7 @@ DERIVED: Mapping[str, Any] = {
     "facts": [],
     "numbers": {},
     "influences": [],
+    "place": None,
 }
 """The payload fields of a note that follow from others, and what stands for a missing one."""
 

@@ -125,7 +125,12 @@ async def _mend_once(io: IO, kept: Kept, findings: list[Finding], analyst: str) 
 
 async def _derive(io: IO, kept: Kept, note: Note) -> None:
     made = note_point(note, (), None).payload
-    fields = {name: made.get(name, missing) for name, missing in DERIVED.items()}
+    held = kept.point.payload
+    fields = {
+        name: made.get(name, missing)
+        for name, missing in DERIVED.items()
+        if name in made or name in held
+    }
     await io.engine.patch(note.id, fields, expect={"version": note.version})
     for record in kept.records:
         version = record.payload["version"]

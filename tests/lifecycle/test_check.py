@@ -100,6 +100,11 @@ def same_namespace_in_other_words(memory: AgenticMemory, note: Note) -> None:
     patched(memory, note.id, ns='[ "a" ]')
 
 
+def no_place(memory: AgenticMemory, note: Note) -> None:
+    """As an earlier version of the package left it: among the turns around it, it is not found."""
+    patched(memory, note.id, session="monday", sequence=3)
+
+
 def other_facts(memory: AgenticMemory, note: Note) -> None:
     patched(memory, note.id, facts=[], numbers={"n1": 1})
 
@@ -194,6 +199,7 @@ def contents(memory: AgenticMemory) -> set[tuple[str, str]]:
         (other_link_ids, "derived"),
         (other_prefixes, "derived"),
         (other_facts, "derived"),
+        (no_place, "derived"),
         (same_namespace_in_other_words, "derived"),
         (other_influences, "derived"),
         (influences_of_a_record, "derived"),
