@@ -28,7 +28,7 @@ from amem_integrations.models.embedding import resolve_embedder
 from amem_integrations.models.sparse import resolve_sparse
 from amem_integrations.note import Note
 from amem_integrations.operations import check_choice
-from amem_integrations.ports import IO, AsyncIO, Clock, Runnable, SyncIO, run
+from amem_integrations.ports import IO, Analyst, AsyncIO, Clock, Runnable, SyncIO, run
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.rerank import reranking_by
 from amem_integrations.store.opening import Encoders, Store, open_store
@@ -53,6 +53,7 @@ class Options:
 
     location: str | os.PathLike[str] | None
     model: Any
+    analyst: Analyst | None
     embedder: Any
     collection: str
     formation: Formation
@@ -105,7 +106,7 @@ class Assembly:
             from amem_integrations.models.tracing import VeiledModel
 
             chat_model = VeiledModel(chat_model)
-        analyst = (
+        analyst = options.analyst or (
             FreeAnalyst()
             if chat_model is None
             else ChatAnalyst(name=chat_model.name, instructions=options.instructions)

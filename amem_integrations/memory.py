@@ -20,7 +20,7 @@ from amem_integrations.formation.state import Mode
 from amem_integrations.forming import Formation, Rooms
 from amem_integrations.keeping import Keeping
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.ports import IO, run
+from amem_integrations.ports import IO, Analyst, run
 from amem_integrations.recalling import Recalling
 from amem_integrations.remembering import Remembering
 from amem_integrations.settling import Settling
@@ -42,6 +42,7 @@ class AgenticMemory(Remembering, Recalling, Tending, Archiving, Keeping, Settlin
     location: a directory (the embedded engine, one process at a time), the URL of a Qdrant
         server, or None for a temporary directory that goes with the object.
     model: who judges: a LangChain chat model, "provider:model", or None for statistics only.
+    analyst: who judges instead, with questions of their own: a `ports.Analyst`. It may ask `model`.
     embedder: a fastembed model name, "multilingual", LangChain `Embeddings`, a callable from
         texts to vectors, or None for all-MiniLM-L6-v2, as in the paper.
     formation: "inline" forms a note before `add` returns, "background" in threads, "off"
@@ -73,6 +74,7 @@ class AgenticMemory(Remembering, Recalling, Tending, Archiving, Keeping, Settlin
         location: str | os.PathLike[str] | None = None,
         *,
         model: Any = None,
+        analyst: Analyst | None = None,
         embedder: Any = None,
         collection: str = "amem",
         formation: Formation = "inline",
@@ -97,6 +99,7 @@ class AgenticMemory(Remembering, Recalling, Tending, Archiving, Keeping, Settlin
         self.options = Options(
             location=location,
             model=model,
+            analyst=analyst,
             embedder=embedder,
             collection=collection,
             formation=formation,
