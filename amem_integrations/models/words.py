@@ -267,7 +267,7 @@ def fold(surface: str) -> str:
         if len(key) > 3 and key[-1] == "s" and key[-2] not in "su" and key.isalpha():
             if key.endswith("ies") and len(key) > 4:
                 return key[:-3] + "y"
-            if key.endswith(("ches", "shes", "xes", "sses")):
+            if key.endswith(("ches", "shes", "xes", "sses", "atoes", "eroes", "etoes")):
                 return key[:-2]
             if not key.endswith("is"):
                 return key[:-1]
