@@ -154,7 +154,8 @@ class ChatRequest:
 class ChatReply:
     """What came back. `data` is the parsed JSON object, or None when there was none.
 
-    tokens_in and tokens_out are as the model reported them; None when it did not.
+    tokens_in and tokens_out are as the model reported them; None when it did not. model: what
+    the provider calls itself, such as a name with a date.
     """
 
     text: str
@@ -163,3 +164,4 @@ class ChatReply:
     tokens_out: int | None = None
     seconds: float = 0.0
     notes: tuple[str, ...] = field(default=())
+    model: str | None = None

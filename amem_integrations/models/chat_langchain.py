@@ -91,6 +91,7 @@ class LangChainChatModel:
             tokens_out=usage["output_tokens"] if usage else None,
             seconds=time.perf_counter() - started,
             notes=(method, "truncated") if cut_off else (method,),
+            model=_reported(message.response_metadata),
         )
 
     async def _ask(self, request: ChatRequest, call: _Caller) -> tuple[int, Any]:
@@ -167,6 +168,12 @@ def named(spec: str) -> LangChainChatModel:
             "OPENAI_API_KEY, or build the chat model yourself and pass it."
         ) from error
     return LangChainChatModel(model, name=spec)
+
+
+def _reported(metadata: Mapping[str, Any]) -> str | None:
+    """The model that answered, by the provider's own word."""
+    found = metadata.get("model_name") or metadata.get("model")
+    return found if isinstance(found, str) else None
 
 
 def _name(model: "BaseChatModel") -> str:

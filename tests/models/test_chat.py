@@ -164,6 +164,7 @@ def test_the_answer_comes_with_tokens_and_seconds(ask: Ask) -> None:
     assert (reply.tokens_in, reply.tokens_out) == (40, 9)
     assert 0.02 <= reply.seconds < 5
     assert reply.notes == ("json_schema",)
+    assert reply.model == "scripted"
 
 
 def test_tokens_are_none_when_the_model_reports_none(ask: Ask) -> None:

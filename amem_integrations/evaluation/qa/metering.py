@@ -106,6 +106,10 @@ class MeteredModel:
         """What all kept replies took, whichever process they were asked in."""
         return sum((_usage(each) for each in self._replies.values()), Usage())
 
+    def reported(self) -> list[str]:
+        """The names that the provider gave to what answered."""
+        return sorted({each["model"] for each in self._replies.values()} - {None})
+
     def complete(self, request: ChatRequest) -> ChatReply:
         key = self._key(request)
         kept = self._kept(key)
@@ -175,6 +179,7 @@ class MeteredModel:
             estimate_tokens(reply.text) if reply.tokens_out is None else reply.tokens_out,
             seconds,
             reply.notes if told else (*reply.notes, _ESTIMATED),
+            reply.model,
         )
         with self._lock:
             self.usage += _tokens(counted)

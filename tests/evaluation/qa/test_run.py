@@ -123,7 +123,8 @@ class Model:
         prompt = request.messages[-1].content
         if self.failing is not None and self.failing in prompt.splitlines()[-1]:
             raise AnalysisError("It would not.", reason=self.reason, retryable=False)
-        return ChatReply("", {"answer": prompt.splitlines()[1][:40]}, 100, 10)
+        data: dict[str, object] = {"answer": prompt.splitlines()[1][:40]}
+        return ChatReply("", data, 100, 10, model="first-line-2026-05-01")
 
     async def acomplete(self, request: ChatRequest) -> ChatReply:
         return self.complete(request)
@@ -172,6 +173,7 @@ def test_a_run_that_stopped_at_a_limit_goes_on_to_the_same_table(
     ]
     assert second.usage is not None
     assert second.usage.tokens_in == 100 * inner.calls
+    assert free.reported() == ["first-line-2026-05-01"]
 
 
 def test_an_interrupt_keeps_what_was_answered(kept: KeptLines) -> None:
