@@ -6,7 +6,7 @@ from math import fsum
 
 import pytest
 
-from amem_integrations.note import Hit, make_note
+from amem_integrations.note import Hit, Link, make_note
 from amem_integrations.recall.options import DEFAULT_OPTIONS
 from amem_integrations.recall.standing import standing
 
@@ -20,7 +20,7 @@ def hit(content: str, score: float, **fields: object) -> Hit:
 
 OLD = hit("The cache holds 512 entries.", 2.0, valid_until=NOW)
 NEW = hit("The cache holds 900 entries.", 1.5)
-OPEN = hit("The cache holds 512 entries.", 2.0, valid_until=NOW, contested_by=("x",))
+OPEN = hit("The cache has 512 entries.", 2.0, valid_until=NOW, contested_by=("x",))
 
 
 def shown(hits: list[Hit], at: datetime) -> list[str]:
@@ -29,6 +29,22 @@ def shown(hits: list[Hit], at: datetime) -> list[str]:
 
 def test_what_holds_comes_before_what_ceased_to_hold() -> None:
     assert shown([OLD, NEW], NOW) == [NEW.note.content, OLD.note.content]
+
+
+@pytest.mark.parametrize("kind", ["contradicts", "corrects"])
+def test_a_note_comes_after_the_one_that_took_its_place_however_well_it_fits(kind: str) -> None:
+    old = replace(OLD, score=90.0, why={"dense": 90.0})
+    link = Link(NEW.note.id, old.note.id, "later", NOW, kind)
+    new = replace(NEW, note=replace(NEW.note, links=(link,)))
+    last = hit("The cache holds 700 entries.", 9.0, valid_until=NOW + timedelta(days=1))
+    third = replace(last, note=replace(last.note, links=(replace(link, source=last.note.id),)))
+    later = replace(link, to=last.note.id)
+    new = replace(new, note=replace(new.note, links=(later,)))
+    given = [old, third, new]
+    assert shown(given, NOW + timedelta(days=2)) == [
+        each.note.content for each in (new, third, old)
+    ]
+    assert standing([old, new], NOW - timedelta(days=1), DEFAULT_OPTIONS)[0] == old
 
 
 def test_before_that_the_old_note_comes_first() -> None:
