@@ -69,7 +69,7 @@ def graph(
     """Draw the notes of a namespace and their links; a link is as wide as it weighs."""
     home = labels_of(namespace)
     with existing(location, embedder=embedder, api_key=api_key) as memory:
-        _save(out, lambda: plots.note_graph(memory, home, by=by.value, limit=limit))
+        save(out, lambda: plots.note_graph(memory, home, by=by.value, limit=limit))
 
 
 @commands.command("map")
@@ -89,7 +89,7 @@ def map_(
     """Draw where the notes lie in the embedder's space, before and after they evolved."""
     home = labels_of(namespace)
     with existing(location, embedder=embedder, api_key=api_key) as memory:
-        _save(
+        save(
             out,
             lambda: plots.embedding_map(
                 memory, home, method=method.value, by=by.value, evolution=evolution, limit=limit
@@ -109,7 +109,7 @@ def activity(
     """Draw when notes were made, evolved, changed and used."""
     home = labels_of(namespace)
     with existing(location, embedder=embedder, api_key=api_key) as memory:
-        _save(out, lambda: plots.activity_heatmap(memory, home, limit=limit))
+        save(out, lambda: plots.activity_heatmap(memory, home, limit=limit))
 
 
 @commands.command()
@@ -125,10 +125,11 @@ def trajectory(
     home = labels_of(namespace)
     with existing(location, embedder=embedder, api_key=api_key) as memory:
         held = named(memory, note, home)
-        _save(out, lambda: plots.trajectory(memory, held))
+        save(out, lambda: plots.trajectory(memory, held))
 
 
-def _save(out: Path, draw: Callable[[], plots.Picture]) -> None:
+def save(out: Path, draw: Callable[[], plots.Picture]) -> None:
+    """Write the picture to a file, and say so."""
     try:
         picture = draw()
         if out.suffix.lower() in _PAGES:
