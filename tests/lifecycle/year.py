@@ -171,7 +171,7 @@ def _said() -> dict[str, tuple[str, str]]:
     """By text, what it is about and which of the values it states."""
     said = {text: (name, "only") for name, (_, text) in STABLE.items()}
     for name, (_, old, new) in CORRECTED.items():
-        said |= {text: (name, "old") for text in old} | {text: (name, "new") for text in new}
+        said |= dict.fromkeys(old, (name, "old")) | dict.fromkeys(new, (name, "new"))
     return said | {WRONG: ("canteen", "old"), RIGHT: ("canteen", "new")}
 
 
