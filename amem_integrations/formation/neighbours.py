@@ -89,7 +89,7 @@ def changed(
     evolving = 0
     for id in dict.fromkeys((*evolutions, *contradicts)):
         target, evolution = present[id], evolutions.get(id)
-        if must_wait(settings.believe, settings.trust_gap, note, target, now):
+        if must_wait(settings.believe, settings.trust_gap, note, target):
             tally["evolution.waits"] += 1
             new.append(
                 proposal_point(
@@ -120,7 +120,7 @@ def changed(
                 judged.analyst,
                 judged.sources,
                 same=same,
-                trust=1.0 if settings.believe is None else settings.believe(note, now),
+                trust=1.0 if settings.believe is None else settings.believe(note),
             )
             if after is target:
                 tally["evolution.kept_as_is"] += 1

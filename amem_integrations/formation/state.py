@@ -33,8 +33,8 @@ class Settings:
         up to `batch` notes.
     neighbours: how many candidates are offered, at most.
     link, evolve: switches for the two later steps (the paper's ablations).
-    believe: how far a note is believed; what one proposes that is believed more than
-        `trust_gap` less than its target waits, instead of being applied. None: nobody looks
+    believe: how far a note is believed; what one proposes that is believed less than its target
+        by more than the share `trust_gap` waits, instead of being applied. None: nobody looks
         after that; all is applied, and what is contradicted holds as before.
     """
 

@@ -20,13 +20,18 @@ from amem_integrations.ports import IO, Point
 from amem_integrations.store.reading import every_point
 from amem_integrations.store.schema import micros, moment
 
-Believe: TypeAlias = Callable[[Note, datetime], float]
-"""How far a note is to be believed at a time, in [0, 1]."""
+Believe: TypeAlias = Callable[[Note], float]
+"""How far a note is to be believed, whatever its age, in [0, 1]."""
 
 
-def must_wait(believe: Believe | None, gap: float, note: Note, target: Note, now: datetime) -> bool:
-    """Whether `note` is believed more than `gap` less than `target`, and so must not change it."""
-    return believe is not None and believe(target, now) - believe(note, now) > gap
+def must_wait(believe: Believe | None, gap: float, note: Note, target: Note) -> bool:
+    """Whether `note` is believed less than `target` by more than the share `gap` of that.
+
+    Then it must not change it. Age does not count: else whoever came last would have a say over
+    whatever was not confirmed of late. As a share, so that the gap is one between the less
+    believed, too.
+    """
+    return believe is not None and believe(note) < (1 - gap) * believe(target)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,9 +60,9 @@ def confidence(note: Note, now: datetime, policy: Policy = DEFAULT_POLICY) -> fl
     return FLOOR + (base(note, policy) - FLOOR) * 2.0 ** (-unconfirmed / half_life(note, policy))
 
 
-def believing(policy: Policy) -> Callable[[Note, datetime], float]:
-    """`confidence` by one policy."""
-    return lambda note, now: confidence(note, now, policy)
+def believing(policy: Policy) -> Callable[[Note], float]:
+    """`base` by one policy: how far notes are to be believed beside each other."""
+    return lambda note: base(note, policy)
 
 
 @dataclass(frozen=True, slots=True)

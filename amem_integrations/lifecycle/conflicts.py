@@ -142,7 +142,7 @@ async def contest(io: IO, settings: Settings, note: Note) -> None:
             if _ended(old, note) or note.id in old.contested_by:
                 continue
             reason = reasons[old.id]
-            if must_wait(settings.believe, settings.trust_gap, note, old, now):
+            if must_wait(settings.believe, settings.trust_gap, note, old):
                 settings.ledger.count("evolution.waits")
                 waits = Proposal(
                     note.namespace,

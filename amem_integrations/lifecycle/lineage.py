@@ -74,7 +74,7 @@ def _understood(io: IO, proposal: Proposal, cause: Note, target: Note, policy: P
         proposal.analyst,
         proposal.sources,
         same=target.version == proposal.version,
-        trust=believing(policy)(cause, now),
+        trust=believing(policy)(cause),
     )
 
 
@@ -116,7 +116,7 @@ async def settle_proposals(io: IO, namespace: Namespace, policy: Policy) -> int:
         cause, target = held.get(proposal.cause), held.get(proposal.target)
         if cause is None or target is None or target.status is not Status.FORMED:
             continue
-        if must_wait(believe, policy.trust_gap, cause, target, io.now()):
+        if must_wait(believe, policy.trust_gap, cause, target):
             continue
         # Somebody may have settled it meanwhile.
         with suppress(InvalidInputError):

@@ -44,7 +44,7 @@ class Policy:
     drop: whether nothing is found by such a way instead.
     in_a_row, within: conflicting uses that call for an audit, without a clean one between; or
         `repeated` of them within that time.
-    trust_gap: how much less believed than its target a note may be and still change it.
+    trust_gap: by which share less believed than its target a note may be and still change it.
     cocoon: the index over which bridges are looked for.
     idle: when a mid note counts as idle. active: how recent a use is that counts as activity.
     log: how long reports of use are kept. due: how long maintenance waits after the last.
