@@ -11,6 +11,7 @@ from typing import Any, Required, TypedDict, Unpack
 
 from amem_integrations.forming import Rooms
 from amem_integrations.lifecycle.belief import backlinks_believed, believed
+from amem_integrations.lifecycle.confidence import source_trust
 from amem_integrations.models.reranking import RerankerSpec
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Hit, as_utc
@@ -48,12 +49,21 @@ async def find(
         options = replace(options, min_relevance=min_relevance)
     if reranker is not None:
         reranking = reranking_by(reranker, rooms.settings.ledger.count)
-    believe, policy = None, rooms.policy
+    believe, sources, policy = None, None, rooms.policy
     if policy is not None:
         options = replace(options, path=policy.path, drop=policy.drop)
         at = asked.get("at")
         believe = partial(believed, now=io.now() if at is None else as_utc(at), policy=policy)
-    return await search(io, query, **asked, options=options, reranking=reranking, believe=believe)
+        sources = partial(source_trust, policy=policy)
+    return await search(
+        io,
+        query,
+        **asked,
+        options=options,
+        reranking=reranking,
+        believe=believe,
+        sources=sources,
+    )
 
 
 async def recall(

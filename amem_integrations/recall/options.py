@@ -23,6 +23,7 @@ class RecallOptions:
     superseded, contested: what is left of the score of a note that ceased to hold, and of that
         again where nobody settled whether it did. A question in the words of the old one gives
         it up to twice what its successor has: half puts it behind.
+    asking: what is left of the score of a note that only asks, where sources are weighed.
     path: how far a way along links must be believed to give all that it can, in [0, 1]; 0 does
         not ask. drop: whether it gives nothing otherwise.
     fold: whether notes that say the same as a better one give way to others.
@@ -45,6 +46,7 @@ class RecallOptions:
     around: int = 40
     superseded: float = 0.5
     contested: float = 0.9
+    asking: float = 0.5
     path: float = 0.0
     drop: bool = False
     fold: bool = True
@@ -58,7 +60,7 @@ class RecallOptions:
                 "Signal weights are 0 or more, and dense or sparse is above 0; got "
                 f"{', '.join(f'{name}={weight}' for name, weight in weights.items())}."
             )
-        for name in ("damping", "superseded", "contested", "path", "diversity"):
+        for name in ("damping", "superseded", "contested", "asking", "path", "diversity"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInputError(f"{name} lies in [0, 1]; got {getattr(self, name)}.")
         check_relevance(self.min_relevance)

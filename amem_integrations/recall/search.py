@@ -3,7 +3,8 @@
 `question` reads whose words it asks for and of when; what is left becomes a vector and terms; one
 batch asks the engine for the lists; `signals` and `rank` make one ranking of them; the best notes
 are read, and what their texts tell is added; `expand` follows their links; `distinct` folds those
-that say the same, when `standing` has put back what holds no longer. `rerank` and `relevance` come
+that say the same, when `trust` and `standing` have put back what is hardly believed or holds no
+longer. `rerank` and `relevance` come
 last, where they are asked for.
 No model is called on this path, unless a reranker is given. `memory` calls `search`.
 """
@@ -29,6 +30,7 @@ from amem_integrations.recall.rerank import Reranking, rerank
 from amem_integrations.recall.scope import Believe, Scope, scope_of
 from amem_integrations.recall.signals import answered, told
 from amem_integrations.recall.standing import standing
+from amem_integrations.recall.trust import Sources, trusted
 from amem_integrations.store.schema import within
 
 # A query longer than this is embedded by its beginning; all of its words are still matched.
@@ -57,6 +59,7 @@ async def search(
     options: RecallOptions = DEFAULT_OPTIONS,
     reranking: Reranking | None = None,
     believe: Believe | None = None,
+    sources: Sources | None = None,
 ) -> list[Hit]:
     """The `k` best notes of exactly this namespace, best first; fewer if fewer are there.
 
@@ -66,7 +69,8 @@ async def search(
     at: as of then: notes that occurred later are left out, as are notes without
         `occurred_at` that were created later. A naive datetime is taken as UTC.
     reranking: who has the last word on the order of the best notes.
-    believe: what is computed of each note, such as its confidence.
+    believe: what is computed of each note, such as its confidence. sources: how far each note's
+        kind of source is believed; None for all alike.
     Each hit's note carries the links that it made itself.
     Raises InvalidInputError for a blank query or a negative number, InvalidFilterError, and
     whatever the embedder or the store raises.
@@ -103,6 +107,8 @@ async def search(
         by_id = {each.id: each for each in found}
         best = places + (len(hits) - len(distinct(hits, 0, same)) if options.fold else 0)
         hits = await expand(io, scope, hits, by_id, vector, k=best, hops=hops, options=options)
+    if sources is not None:
+        hits = trusted(hits, sources, options)
     hits = standing(hits, moment, options)
     hits = (distinct(hits, k, same) if options.fold else sorted(hits, key=place))[:places]
     if reranking is not None:
