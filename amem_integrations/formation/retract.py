@@ -142,6 +142,9 @@ async def _retract_from(
             )
             return Retraction(), frozenset()
         chain = await revisions(io, note)
+        if there and not any(each.sources and took_part(each, gone) for each in chain):
+            # Statistics write a note's own words, so that what they had of it is as true as before.
+            return Retraction(), frozenset()
         since = await contradicted_since(io, note, chain)
         rest, clean = without(note, chain, gone, since, there=there)
         if rest == note and clean == chain:

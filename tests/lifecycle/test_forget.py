@@ -87,6 +87,21 @@ def test_without_a_model_forgetting_rolls_back_what_the_note_caused() -> None:
         assert memory.check() == []
 
 
+def test_without_a_model_forgetting_leaves_the_links_between_others() -> None:
+    with open_memory() as memory:
+        texts = (
+            "Rosalyn plans the garden: tomatoes along the south wall, beans by the shed.",
+            "The beans by the shed were eaten by snails last night.",
+            "Calvin built a raised bed for the tomatoes out of old pallets.",
+            "Copper tape around the raised bed keeps snails away, says Bea.",
+        )
+        notes = memory.add_many(texts)
+        before = [again(memory, note).outgoing for note in notes]
+        memory.forget(memory.add("Snails: the copper tape works, the beans by the shed are gone."))
+        assert any(before)
+        assert [again(memory, note).outgoing for note in notes] == before
+
+
 def test_a_forgotten_note_does_not_come_back_with_later_writes() -> None:
     with open_memory(model=chat_model()) as memory:
         memory.add("The redis cache")
