@@ -6,7 +6,8 @@ who spoke is told by the list that a note is in, and places and times come from 
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TypeVar
 
 from amem_integrations.conditions import Condition, both, ids, match
@@ -22,6 +23,10 @@ Number = TypeVar("Number", int, float)
 
 # How many of the best notes are joined with the turns around them.
 _PLACED = 48
+# How long a list may get to have all notes of one score in it, such as those that say the same.
+_MOST_TIED = 10_000
+
+_id = itemgetter(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ async def listed(
             sparse.append(Query(terms, where, depth, corpus=corpus))
     queries = [*dense, *sparse]
     answers = await io.engine.query(queries) if queries else []
-    found = [_certain(each, depth) for each in answers]
+    found = await _certain(io, queries, answers)
     asked: dict[str, float] = {}
     for each, (sureness, _) in zip(found, scopes * 2, strict=False):
         if sureness:
@@ -69,12 +74,28 @@ async def listed(
     )
 
 
-def _certain(found: list[Scored], depth: int) -> list[Scored]:
-    """A list without its last score where it was cut: chance chose among those that have it."""
-    if len(found) < depth:
+async def _certain(
+    io: IO, queries: Sequence[Query], answers: Sequence[list[Scored]]
+) -> list[list[Scored]]:
+    """The lists without what chance chose: the last score of one that was cut.
+
+    A list of one score alone is asked for again, longer, and its first notes by id are taken.
+    """
+    found = [_above_the_cut(query, each) for query, each in zip(queries, answers, strict=True)]
+    tied = [place for place, each in enumerate(answers) if each and not found[place]]
+    if tied:
+        longer = [replace(queries[place], limit=_MOST_TIED) for place in tied]
+        for place, each in zip(tied, await io.engine.query(longer), strict=True):
+            best = sorted((scored for scored in each if scored.score >= each[0].score), key=_id)
+            found[place] = best[: queries[place].limit]
+    return found
+
+
+def _above_the_cut(query: Query, found: list[Scored]) -> list[Scored]:
+    if len(found) < query.limit:
         return found
     least = found[-1].score
-    return [scored for scored in found if scored.score > least] or found
+    return [scored for scored in found if scored.score > least]
 
 
 def _asked_of(scope: Scope, question: Question) -> list[tuple[float, Condition]]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from amem_integrations import AgenticMemory, Hit
 from amem_integrations.formation.embedding import embedded_points
 from amem_integrations.note import Note, make_note
@@ -63,8 +65,18 @@ def test_notes_of_other_namespaces_change_no_score_in_this_one() -> None:
         assert asked(memory) == before
 
 
-def test_the_order_of_writing_changes_no_answer() -> None:
-    notes = made("mine", texts(60))
+@pytest.mark.parametrize(
+    "said",
+    [
+        texts(60),
+        # More that are equal than a list is long: the engine chooses by chance.
+        ["The cache is slow"] * 120,
+        [f"roses {n}" for n in range(250)],
+    ],
+    ids=["different", "the same", "as much to do with it"],
+)
+def test_the_order_of_writing_changes_no_answer(said: list[str]) -> None:
+    notes = made("mine", said)
     with open_memory() as one, open_memory() as two:
         store(one, notes)
         store(two, notes[::-1])
