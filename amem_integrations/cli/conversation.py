@@ -57,11 +57,15 @@ def _item(message: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read(name: str) -> str:
-    packaged = files("amem_integrations") / "demo_data" / name
-    if packaged.is_file():
-        return packaged.read_text("utf-8")
+def data_file(name: str) -> Path:
+    """Where the data file of that name is. Raises AMemError if there is none."""
+    packaged = Path(str(files("amem_integrations") / "demo_data" / name))
     checkout = Path(__file__).parents[2] / "cookbook" / "data" / name
-    if checkout.is_file():
-        return checkout.read_text("utf-8")
+    for path in (packaged, checkout):
+        if path.is_file():
+            return path
     raise AMemError(f"{name} is missing from this installation; install the package again.")
+
+
+def _read(name: str) -> str:
+    return data_file(name).read_text("utf-8")

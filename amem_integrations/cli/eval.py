@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from amem_integrations.assembly import MODES
 from amem_integrations.cli import render
 from amem_integrations.cli.conversation import matters, messages
+from amem_integrations.cli.eval_qa import qa
 from amem_integrations.cli.eval_scale import scale
 from amem_integrations.cli.options import ApiKey, Embedder, Model
 from amem_integrations.errors import InvalidInputError
@@ -28,6 +29,7 @@ from amem_integrations.note import Status
 from amem_integrations.recall.options import DEFAULT_OPTIONS
 
 commands = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+commands.command()(qa)
 commands.command()(scale)
 
 Formed = Literal["off", "free", "model"]

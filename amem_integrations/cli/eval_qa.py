@@ -1,0 +1,233 @@
+"""`amem eval qa`: questions answered from memory, ours and others', scored as the paper scores."""
+
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from amem_integrations.cli import render
+from amem_integrations.cli.conversation import data_file
+from amem_integrations.cli.options import Embedder, Model
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.evaluation.questions import timed
+from amem_integrations.evaluation.reading import read_dataset
+
+# Only what asking to help needs: the rest measures, and takes its time to load.
+Readers = Literal["model", "extractive", "oracle", "shuffled"]
+_MODEL_TIMEOUT = 120.0
+_SIDE_BY_SIDE = 8
+
+
+def qa(
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DATA",
+            help="LoCoMo or lines of JSON with answers. Otherwise three conversations of our own.",
+        ),
+    ] = None,
+    systems: Annotated[
+        str, typer.Option(metavar="NAME,…", help="Which memories; --systems help lists them.")
+    ] = "amem,dense,bm25,full-context",
+    reader: Annotated[
+        Readers | None,
+        typer.Option(help='Who answers. Otherwise "model" with --model, "extractive" without.'),
+    ] = None,
+    model: Model = None,
+    k: Annotated[
+        list[int] | None,
+        typer.Option("-k", min=1, help="Notes a question; several are compared. [10]"),
+    ] = None,
+    tokens: Annotated[
+        int | None, typer.Option(min=1, help="Tokens of evidence a question, at most.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Take the first so many conversations only.")
+    ] = None,
+    max_calls: Annotated[
+        int | None, typer.Option(min=0, help="Stop after so many calls of the model.")
+    ] = None,
+    budget_usd: Annotated[
+        float | None, typer.Option(min=0, metavar="USD", help="Stop when this is spent.")
+    ] = None,
+    price: Annotated[
+        str | None,
+        typer.Option(metavar="IN,OUT", help="Dollars for a million tokens, in and out."),
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(min=0.1, help="Calls of the model a minute, at most.")
+    ] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, help="Questions side by side. [8 with a model, else 1]")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of whatever is drawn.")] = 0,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be asked of the model.")
+    ] = False,
+    embedder: Embedder = None,
+    location: Annotated[
+        str | None,
+        typer.Option(
+            "--location", "-l", metavar="DIR|URL", help="Keep our notes there and use them again."
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Where answers and reports go.")
+    ] = Path("amem-qa"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Answer questions from memory and score the answers, beside the paper's tables.
+
+    Answers are kept in the directory --out: the same command goes on where it was interrupted,
+    and asks nothing twice.
+    """
+    from amem_integrations.evaluation.qa.document import save
+    from amem_integrations.evaluation.qa.kept import KeptLines
+    from amem_integrations.evaluation.qa.metering import Limits, MeteredModel
+    from amem_integrations.evaluation.qa.report import as_dict, setup_of
+    from amem_integrations.evaluation.qa.run import Run, scorable
+    from amem_integrations.evaluation.qa.scoring import score
+    from amem_integrations.evaluation.qa.system import Budget, Means
+    from amem_integrations.models.chat import resolve_chat_model
+    from amem_integrations.models.deadline import Deadline
+
+    chosen = _systems(systems)
+    dataset = read_dataset(data or data_file("conversations.jsonl"), limit=limit)
+    budgets = [Budget(each, tokens) for each in dict.fromkeys(k or [10])]
+    named, _ = timed(embedder)
+    priced = _price(price, model, budget_usd)
+    chat = resolve_chat_model(model)
+    with ExitStack() as closing:
+        answers = KeptLines(out / "answers.jsonl")
+        closing.callback(answers.close)
+        metered = None
+        if chat is not None:
+            replies = KeptLines(out / "replies.jsonl")
+            closing.callback(replies.close)
+            metered = MeteredModel(
+                Deadline(chat, _MODEL_TIMEOUT),
+                replies,
+                limits=Limits(max_calls, budget_usd, rate),
+                price=priced,
+            )
+        means = Means(dataset, named, metered, location, seed)
+        reading = _reader(reader, dataset, metered, seed)
+        side_by_side = concurrency or (1 if metered is None else _SIDE_BY_SIDE)
+        run = Run(means, reading, answers, model=metered, concurrency=side_by_side)
+        if dry_run:
+            forecast = [_fields(each) for each in run.forecast(chosen, budgets, priced)]
+            _print(forecast, as_json, show_forecast)
+            return
+        with _progress(metered) as progress:
+            asked = run.ask(chosen, budgets, progress)
+        scored = score(scorable(dataset), asked.answers, named)
+        setup = setup_of(means, reading, list(chosen), budgets, metered)
+    report = as_dict(scored, asked, setup, priced)
+    (out / "report.json").write_text(json.dumps(report, indent=1), "utf-8")
+    written = save(report, out)
+    _print(report, as_json, show)
+    render.terminal(stderr=True).print(f"Written: {', '.join(map(str, written))}", style="dim")
+
+
+def show(console: Console, report: Mapping[str, Any]) -> None:
+    """Print what `evaluation.qa.report.as_dict` makes."""
+    from amem_integrations.cli import eval_qa_table
+
+    eval_qa_table.show(console, report)
+
+
+def show_forecast(console: Console, forecast: Sequence[Mapping[str, Any]]) -> None:
+    from amem_integrations.cli import eval_qa_table
+
+    eval_qa_table.show_forecast(console, forecast)
+
+
+def _print(content: Any, as_json: bool, show: Callable[[Console, Any], None]) -> None:
+    if as_json:
+        typer.echo(json.dumps(content, indent=1))
+    else:
+        show(render.terminal(), content)
+
+
+def _fields(forecast: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(forecast)
+
+
+def _systems(text: str) -> dict[str, Any]:
+    from amem_integrations.evaluation.qa.systems import SYSTEMS
+
+    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    unknown = [name for name in names if name not in SYSTEMS]
+    if unknown or not names:
+        raise InvalidInputError(
+            f"There is no system {', '.join(map(repr, unknown)) or 'given'}; there are "
+            f"{', '.join(SYSTEMS)}."
+        )
+    return {name: SYSTEMS[name] for name in names}
+
+
+def _reader(name: Readers | None, dataset: Any, model: Any, seed: int) -> Any:
+    name = name or ("extractive" if model is None else "model")
+    if name == "model":
+        from amem_integrations.evaluation.qa.reader import ModelReader
+
+        if model is None:
+            raise InvalidInputError("--reader model needs a model; give one with --model.")
+        return ModelReader(model, seed=seed)
+    if name == "extractive":
+        from amem_integrations.evaluation.qa.extractive import ExtractiveReader
+
+        return ExtractiveReader()
+    from amem_integrations.evaluation.qa.checking import OracleReader, ShuffledReader
+
+    return OracleReader() if name == "oracle" else ShuffledReader(dataset, seed=seed)
+
+
+def _price(text: str | None, model: str | None, budget_usd: float | None) -> Any:
+    from amem_integrations.evaluation.qa.metering import Price, price_of
+
+    if text is not None:
+        try:
+            tokens_in, tokens_out = map(float, text.split(","))
+        except ValueError:
+            raise InvalidInputError(
+                f"--price is two numbers, such as 0.15,0.60; got {text!r}."
+            ) from None
+        return Price(tokens_in, tokens_out)
+    known = None if model is None else price_of(model)
+    if budget_usd is not None and known is None:
+        raise InvalidInputError("--budget-usd needs to know what tokens cost; give --price IN,OUT.")
+    return known
+
+
+@contextmanager
+def _progress(model: Any) -> Generator[Callable[[str, int, int], None]]:
+    """A bar with what was spent, on the terminal and not in what the command prints."""
+    console = render.terminal(stderr=True)
+    quiet = not console.is_terminal
+    if not quiet:
+        render.show_warnings(console)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    with Progress(
+        *columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet
+    ) as progress:
+        task = progress.add_task("preparing", total=None)
+
+        def advance(system: str, done: int, total: int) -> None:
+            spent = "" if model is None else f", {model.usage.calls:,} calls"
+            if model is not None and model.usd is not None:
+                spent += f", ${model.usd:.2f} of about ${model.usd * total / max(done, 1):.2f}"
+            progress.update(task, description=system + spent, completed=done, total=total)
+
+        try:
+            yield advance
+        except KeyboardInterrupt:
+            console.print("Interrupted; the same command goes on from here.")
+            raise
