@@ -88,6 +88,8 @@ def _introduction(report: Mapping[str, Any], known: str | None, beside: str) -> 
     yield f"In italics: the paper (arXiv 2502.12110) with {beside}" + (
         "." if known else ", since the model of this run is none of the paper's; not comparable."
     )
+    if data["format"] != "locomo":
+        yield "The paper's questions are LoCoMo's, and these are not: what it reports is a guide."
     if report["missing"]:
         yield f"Not complete: {report['missing']:,} answers are missing, as a limit was reached."
 
@@ -113,6 +115,7 @@ def _pairs(
 ) -> Table:
     """Two measures by category, each system of the paper's followed by the paper's own row."""
     groups = groups_of(report)
+    last = {each["system"]: each for each in report["systems"]}
     rows: list[list[str]] = []
     theirs: set[int] = set()
     for label, each in zip(labels_of(report), report["systems"], strict=True):
@@ -120,7 +123,7 @@ def _pairs(
         rank = _NONE if each["rank"] is None else f"{each['rank']:.1f}"
         rows.append([*row, rank, _tokens(each)] if ranked else row)
         method = paper.METHODS.get(each["system"])
-        if method is None:
+        if method is None or each is not last[each["system"]]:
             continue
         told = [paper.told(table, model, method, m, g) for g in groups for m in measures]
         if any(value is not None for value in told):
@@ -134,6 +137,7 @@ def _pairs(
 
 def _ablation(report: Mapping[str, Any]) -> Table:
     groups, measures = groups_of(report), ("f1", "bleu1")
+    last = {each["system"]: each for each in report["systems"]}
     rows: list[list[str]] = []
     theirs: set[int] = set()
     for label, each in zip(labels_of(report), report["systems"], strict=True):
@@ -141,7 +145,7 @@ def _ablation(report: Mapping[str, Any]) -> Table:
             continue
         rows.append([label, *_cells(each, groups, measures)])
         told = paper.tables()["table3"].get(paper.ABLATIONS.get(each["system"]))
-        if told is not None:
+        if told is not None and each is last[each["system"]]:
             theirs.add(len(rows))
             name = f"{paper.ABLATIONS[each['system']]}, {paper.ABLATED_MODEL}"
             rows.append([name, *(_number(told[m].get(g)) for g in groups for m in measures)])

@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from amem_integrations.evaluation.qa.paper import METHODS, SWEPT_MODEL, tables, told
-from amem_integrations.evaluation.qa.report import groups_of, labels_of
+from amem_integrations.evaluation.qa.report import groups_of
 
 # Okabe and Ito's colours, which most eyes can tell apart.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#5b5b5b", "#000000")
@@ -15,9 +15,15 @@ _INK, _FAINT = "#222222", "#d9d9d9"
 
 
 def by_category(report: Mapping[str, Any], paper_model: str | None) -> str:
-    """F1 of each system by category; whiskers are 95% intervals, diamonds the paper's numbers."""
-    systems, groups = report["systems"], groups_of(report)
-    parts = [*_frame(), *_legend(labels_of(report), diamond=paper_model)]
+    """F1 of each system by category; whiskers are 95% intervals, diamonds the paper's numbers.
+
+    Of a system that was asked with several k, the first.
+    """
+    first: dict[str, Any] = {}
+    for each in report["systems"]:
+        first.setdefault(each["system"], each)
+    systems, groups = list(first.values()), groups_of(report)
+    parts = [*_frame(), *_legend(list(first), diamond=paper_model)]
     room = (_WIDTH - _LEFT - _RIGHT) / max(1, len(groups))
     for place, group in enumerate(groups):
         left = _LEFT + place * room
@@ -87,7 +93,7 @@ def _legend(
     if dashed is not None:
         entries.append((f"\u2504 the paper's A-MEM, {dashed}", ""))
     for name, colour in entries:
-        wide = 7.2 * len(name) + 30
+        wide = 7.6 * len(name) + 34
         if x + wide > _WIDTH and x > _LEFT:
             x, y = float(_LEFT), y + 18
         if colour:

@@ -7,11 +7,12 @@ from typing import TypeAlias
 
 _TITLE = "Question answering from memory"
 _STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:82rem;margin:2rem auto;padding:0 1rem;"
     "color:#222}table{border-collapse:collapse;margin:1rem 0;display:block;overflow-x:auto}"
     "th,td{padding:.25rem .6rem;border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}"
-    "th:first-child,td:first-child{text-align:left}tr.paper td{color:#777;font-style:italic}"
-    "pre{background:#f6f6f6;padding:.8rem;white-space:pre-wrap}svg{max-width:100%;height:auto}"
+    "th{white-space:normal;vertical-align:bottom}th:first-child,td:first-child{text-align:left}"
+    "tr.paper td{color:#777;font-style:italic}pre{background:#f6f6f6;padding:.8rem;"
+    "white-space:pre-wrap}svg{max-width:100%;height:auto}"
 )
 
 
