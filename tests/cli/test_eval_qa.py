@@ -1,0 +1,119 @@
+"""`amem eval qa`: a table, JSON, what is kept, and what is refused."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from amem_integrations.cli import eval_qa
+from amem_integrations.cli.app import app
+from amem_integrations.evaluation.questions import timed
+from amem_integrations.models import chat
+from amem_integrations.models.chat_langchain import LangChainChatModel
+from amem_integrations.testing import ScriptedChatModel
+from tests.evaluation.qa.samples import CONVERSATIONS
+from tests.support import EMBEDDER
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No weights are loaded, and whatever is written goes elsewhere."""
+    monkeypatch.setattr(eval_qa, "timed", lambda spec: timed(EMBEDDER))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> ScriptedChatModel:
+    """What `--model` means, whatever it says; it always answers "a curtain"."""
+    scripted = ScriptedChatModel(lambda messages: {"answer": "a curtain"})
+    adapted = LangChainChatModel(scripted, name="openai:gpt-4o-mini")
+    monkeypatch.setattr(chat, "resolve_chat_model", lambda spec: None if spec is None else adapted)
+    return scripted
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner(env={"COLUMNS": "80"}).invoke(app, ["eval", "qa", *arguments])
+
+
+def report(*arguments: str) -> dict[str, Any]:
+    result = call(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_our_own_conversations_are_asked_out_of_the_box(tmp_path: Path) -> None:
+    result = call("--systems", "bm25,full-context,nothing")
+    assert result.exit_code == 0, result.output
+    for system in ("bm25", "full-context", "nothing"):
+        # Once with its answers, once with its evidence.
+        assert len(re.findall(rf"^{system} .*\d", result.stdout, re.MULTILINE)) == 2
+    assert "3 conversations, 60 questions" in result.stdout
+    written = {path.name for path in (tmp_path / "amem-qa").iterdir()}
+    assert {"report.md", "report.html", "report.json", "answers.jsonl", "f1.svg"} <= written
+
+
+def test_the_table_fits_eighty_columns_with_our_memory() -> None:
+    output = call(str(CONVERSATIONS), "--limit", "1", "--systems", "amem,dense", "-k", "5").stdout
+    tables = [line for line in output.splitlines() if re.match(r"(F1|core|amem|dense) {2,}", line)]
+    assert len(tables) == 6
+    assert max(map(len, tables)) <= 80
+
+
+def test_json_has_the_whole_set_up() -> None:
+    found = report("--systems", "nothing", "--seed", "4", "--tokens", "300", "--reader", "oracle")
+    setup = found["setup"]
+    assert (setup["reader"], setup["seed"], setup["model"]) == ("oracle", 4, None)
+    assert setup["budgets"] == [{"k": 10, "tokens": 300}]
+    assert found["systems"][0]["estimates"]["core"]["f1"]["mean"] == 0
+
+
+def test_several_k_are_compared() -> None:
+    found = report("--systems", "bm25", "-k", "2", "-k", "20", "--reader", "oracle")
+    assert [each["k"] for each in found["systems"]] == [2, 20]
+    assert found["sweep"]["bm25"]["core"]["best"] == 20
+
+
+def test_a_model_is_asked_once_for_each_question_however_often_it_is_run(
+    model: ScriptedChatModel,
+) -> None:
+    arguments = ("--systems", "bm25", "--limit", "1", "--model", "openai:gpt-4o-mini")
+    first = report(*arguments, "--max-calls", "5", "--concurrency", "1")
+    assert (len(model.calls), first["missing"]) == (5, 17)
+    second = report(*arguments)
+    assert (len(model.calls), second["missing"]) == (22, 0)
+    assert report(*arguments)["systems"] == second["systems"]
+    assert len(model.calls) == 22
+    assert second["usage"]["calls"] == 22
+    assert second["usage"]["usd"] > 0
+    assert second["setup"]["reported"] == ["scripted"]
+
+
+def test_a_dry_run_asks_nothing(model: ScriptedChatModel) -> None:
+    arguments = ("--systems", "bm25,readagent", "--model", "openai:gpt-4o-mini", "--dry-run")
+    bm25, readagent = json.loads(call(*arguments, "--json").stdout)
+    assert bm25["calls"] == 60 < readagent["calls"]
+    assert bm25["usd"] > 0
+    assert "in all" in call(*arguments).stdout
+    assert model.calls == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--systems", "amem,magic"), "no system 'magic'; there are amem,"),
+        (("--systems", "help"), "no system 'help'; there are"),
+        (("--reader", "model"), "--reader model needs a model"),
+        (("--systems", "memgpt"), "'memgpt' needs a model"),
+        (("--model", "openai:gpt-9", "--budget-usd", "1"), "give --price IN,OUT"),
+        (("--model", "openai:gpt-9", "--price", "1"), "--price is two numbers"),
+    ],
+)
+def test_what_cannot_be_done_says_why(
+    arguments: tuple[str, ...], message: str, model: ScriptedChatModel
+) -> None:
+    result = call(*arguments)
+    assert result.exit_code == 1
+    assert message in " ".join(result.output.split())
