@@ -16,13 +16,15 @@ from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.question import Question
 from amem_integrations.recall.rank import Ranked, fuse, in_order
 from amem_integrations.recall.scope import Scope
-from amem_integrations.recall.signals import OFFSETS, Turns, date, meaning, reply, words
+from amem_integrations.recall.signals import Turns, date, meaning, reply, words
 from amem_integrations.store.schema import within
 
 Number = TypeVar("Number", int, float)
 
 # How many of the best notes are joined with the turns around them.
 _PLACED = 48
+# How many notes there may be at a place, all in all: turns are made into several.
+_A_PLACE = 4
 # How long a list may get to have all notes of one score in it, such as those that say the same.
 _MOST_TIED = 10_000
 
@@ -141,13 +143,11 @@ async def ranked(
     asked = lists.asked
     missing = turns.missing_beside(best[: options.around])
     if missing and options.sparse and lists.bm25:
-        around = match("place", *sorted(missing))
-        limit = len(missing) * len(OFFSETS)
-        beside = await _scrolled(io, "place", both(scope.where, around), limit)
+        beside = await at_places(io, scope, missing)
         # Those of other speakers too: what they said is what the turns asked for were said about.
         turns = Turns({**turns, **beside})
         for sureness, where in _asked_of(scope, question) if beside else ():
-            theirs = await _scrolled(io, "place", both(where, ids(list(beside))), limit)
+            theirs = await _scrolled(io, "place", both(where, ids(list(beside))), len(beside))
             asked = {**asked, **dict.fromkeys(theirs, sureness)}
         if days:
             moments |= await _moments(io, turns.keys() - moments.keys())
@@ -172,6 +172,17 @@ async def _moments(io: IO, wanted: Collection[str]) -> dict[str, int]:
     """When each was said, in microseconds; of those that do not say, when they were written."""
     found = await _numbers(io, "occurred_at", wanted)
     return found | await _numbers(io, "created_at", wanted - found.keys())
+
+
+async def at_places(io: IO, scope: Scope, places: Collection[int]) -> Mapping[str, int]:
+    """The notes in scope that stand at these places, and where each does."""
+    limit = len(places) * _A_PLACE
+    found = await _scrolled(io, "place", both(scope.where, match("place", *sorted(places))), limit)
+    if len(found) < limit:
+        return found
+    # Chance chose among the notes of the place at which it was cut.
+    last = max(found.values())
+    return {id: place for id, place in found.items() if place < last}
 
 
 async def _numbers(io: IO, name: str, wanted: Collection[str]) -> dict[str, int]:

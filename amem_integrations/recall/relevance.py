@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log
 
-from amem_integrations.conditions import Any as AnyOf
-from amem_integrations.conditions import Condition, both, ids, match
+from amem_integrations.conditions import both, ids
 from amem_integrations.note import Hit
 from amem_integrations.ports import IO, Query, SparseVector, Vector
+from amem_integrations.recall.lists import at_places
 from amem_integrations.recall.question import Question
 from amem_integrations.recall.scope import Scope
 from amem_integrations.recall.signals import Turns
@@ -51,14 +51,16 @@ async def relevant(
     """
     if not hits:
         return []
-    near = _near(hits)
-    places = len(hits) * (1 + len(_HELD))
+    found = dict.fromkeys(hit.note.id for hit in hits)
+    turns = await _turns(io, scope, hits)
+    near = list(found | dict.fromkeys(turns))
+    around = both(scope.where, ids(near))
     corpus = within(scope.namespace)
     singles = [SparseVector((term,), (1.0,)) for term in terms.indices[:_MOST_TERMS]]
     dense, *sparse = await io.engine.query(
         [
-            Query(vector, both(scope.where, near), places, fields=("place",)),
-            *(Query(term, both(scope.where, near), places, corpus=corpus) for term in singles),
+            Query(vector, both(scope.where, ids(list(found))), len(found)),
+            *(Query(term, around, len(near), corpus=corpus) for term in singles),
             *(Query(term, corpus, 1, corpus=corpus) for term in singles),
         ]
     )
@@ -74,9 +76,6 @@ async def relevant(
         rarer + (unknown if score is None else min(score / _BEST_WEIGHT, unknown)) for score in best
     ]
     cosines = {scored.id: scored.score for scored in dense}
-    turns = Turns(
-        {scored.id: scored.payload["place"] for scored in dense if "place" in scored.payload}
-    )
     measured = [
         replace(
             hit,
@@ -108,15 +107,14 @@ def coverage(
 
 def _around(id: str, turns: Turns) -> dict[str, float]:
     """How far a word counts for the note, by the note that has it: itself, and those around it."""
-    found = {turns.beside(id, offset): weight for offset, weight in _HELD.items()}
-    return {id: 1.0, **{beside: weight for beside, weight in found.items() if beside is not None}}
+    beside = {each: held for n, held in _HELD.items() for each in turns.beside(id, n)}
+    return {**beside, id: 1.0}
 
 
-def _near(hits: Sequence[Hit]) -> Condition:
-    """The notes of the hits, and the turns around them."""
-    places: set[int] = set()
-    for note in (hit.note for hit in hits):
-        place = place_of(note.namespace, note.session, note.sequence)
-        if place is not None:
-            places.update(place + offset for offset in _HELD)
-    return AnyOf((ids([hit.note.id for hit in hits]), match("place", *sorted(places))))
+async def _turns(io: IO, scope: Scope, hits: Sequence[Hit]) -> Turns:
+    """The notes of the hits that have a place, and those of the turns around them."""
+    notes = (hit.note for hit in hits)
+    known = {each.id: place_of(each.namespace, each.session, each.sequence) for each in notes}
+    own = {id: place for id, place in known.items() if place is not None}
+    places = {place + offset for place in own.values() for offset in _HELD}
+    return Turns({**(await at_places(io, scope, places) if places else {}), **own})

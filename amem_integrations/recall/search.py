@@ -182,7 +182,10 @@ def _answering(hits: list[Hit], options: RecallOptions) -> list[Hit]:
         return hits
     meant = {hit.note.id: hit.why.get("dense", 0.0) / options.dense for hit in hits}
     questions = answered(hit.note for hit in hits)
-    gains = {id: weighed({"answer": meant[asked]}, options) for id, asked in questions.items()}
+    gains = {
+        id: weighed({"answer": max(meant[each] for each in asked)}, options)
+        for id, asked in questions.items()
+    }
     return [_gaining(hit, gains.get(hit.note.id, {})) for hit in hits]
 
 

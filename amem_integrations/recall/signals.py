@@ -34,19 +34,29 @@ MOST_TOLD = {"statement": 1.0, "length": log(_LONGEST / _SHORTEST)}
 
 
 class Turns(dict[str, int]):
-    """Notes by id with their places (`schema.place_of`), and by those."""
+    """Notes by id with their places (`schema.place_of`), and by those.
+
+    Several stand at one place where a turn was made into several notes.
+    """
 
     def __init__(self, places: Mapping[str, int]) -> None:
         super().__init__(places)
-        self._at = {place: id for id, place in places.items()}
+        self._at: dict[int, tuple[str, ...]] = {}
+        for id, place in places.items():
+            self._at[place] = (*self._at.get(place, ()), id)
 
-    def beside(self, id: str, offset: int) -> str | None:
-        """The note among these that comes so many turns later in the same session."""
+    def beside(self, id: str, offset: int) -> tuple[str, ...]:
+        """The notes among these that come so many turns later in the same session."""
         place = self.get(id)
-        return None if place is None else self._at.get(place + offset)
+        return () if place is None else self._at.get(place + offset, ())
 
-    def by_place(self, values: Mapping[str, float]) -> dict[int, float]:
-        return {place: values[id] for place, id in self._at.items() if id in values}
+    def best_at(self, values: Mapping[str, float]) -> dict[int, float]:
+        """The greatest value at each place; that of a turn does not rise by its being divided."""
+        best: dict[int, float] = {}
+        for id, place in self.items():
+            if id in values:
+                best[place] = max(values[id], best.get(place, 0.0))
+        return best
 
     def missing_beside(self, ids: Iterable[str]) -> set[int]:
         """The places around these notes that none of the notes stands at."""
@@ -81,7 +91,7 @@ def words(bm25: Mapping[str, float], turns: Turns | None = None) -> dict[str, fl
     if turns is None:
         return {id: score / _WORDS_UNIT for id, score in bm25.items()}
     around: dict[int, float] = {}
-    for place, score in turns.by_place(bm25).items():
+    for place, score in turns.best_at(bm25).items():
         for offset, share in _SHARES:
             there = place - offset
             around[there] = around.get(there, 0.0) + share * score * score
@@ -95,7 +105,8 @@ def words(bm25: Mapping[str, float], turns: Turns | None = None) -> dict[str, fl
 
 def reply(meanings: Mapping[str, float], turns: Turns) -> dict[str, float]:
     """What the next turn means: a remark is often understood from its answer."""
-    found = {id: meanings.get(turns.beside(id, 1) or "", 0.0) for id in turns}
+    best = turns.best_at(meanings)
+    found = {id: best.get(place + 1, 0.0) for id, place in turns.items()}
     return {id: value for id, value in found.items() if value}
 
 
@@ -106,14 +117,18 @@ def date(days: Days | None, moments: Mapping[str, int]) -> dict[str, float]:
     return {id: days.worth(moment(said)) for id, said in moments.items()}
 
 
-def answered(notes: Iterable[Note]) -> dict[str, str]:
-    """Those of the notes that come right after a turn with a question, and the ids of these."""
-    turns = {(n.session, n.sequence): n for n in notes if None not in (n.session, n.sequence)}
-    found: dict[str, str] = {}
-    for (session, sequence), note in turns.items():
-        before = turns.get((session, (sequence or 0) - 1))
-        if before is not None and _QUESTION.search(before.content):
-            found[note.id] = before.id
+def answered(notes: Iterable[Note]) -> dict[str, list[str]]:
+    """Those of the notes that come right after a turn with a question, and the ids of what asks."""
+    turns: dict[tuple[str, int], list[Note]] = {}
+    for note in notes:
+        if note.session is not None and note.sequence is not None:
+            turns.setdefault((note.session, note.sequence), []).append(note)
+    found: dict[str, list[str]] = {}
+    for (session, sequence), those in turns.items():
+        before = turns.get((session, sequence - 1), ())
+        asking = [note.id for note in before if _QUESTION.search(note.content)]
+        if asking:
+            found.update(dict.fromkeys((note.id for note in those), asking))
     return found
 
 

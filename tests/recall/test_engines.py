@@ -179,6 +179,38 @@ def test_k_is_kept_and_may_exceed_what_there_is(notes: Namespaces) -> None:
     assert len(notes.search("cache", k=1_000_000)) == 40
 
 
+@pytest.mark.parametrize("least", [None, 0.0])
+def test_a_turn_of_several_notes_counts_alike_whichever_was_written_first(
+    notes: Namespaces, least: float | None
+) -> None:
+    said = [(f"{['rose', 'cache', 'fence', 'slow'][n % 4]} number {n}", n // 3) for n in range(24)]
+    options = RecallOptions(min_relevance=least)
+    found: list[Any] = []
+    for order in (said, said[::-1]):
+        run(notes.store.sync.delete(EVERYTHING))
+        for text, turn in order:
+            notes.add(text, session="s", sequence=turn)
+        hits = notes.search("which rose has a slow cache?", k=24, options=options)
+        found.append({hit.note.content: (hit.score, hit.relevance) for hit in hits})
+    one, other = found
+    assert one == {content: pytest.approx(values) for content, values in other.items()}
+
+
+def test_a_note_among_turns_of_several_notes_is_as_relevant_whatever_else_is_found(
+    notes: Namespaces,
+) -> None:
+    wanted = notes.add("a rose, I think", speaker="Ann", session="s", sequence=5)
+    for n in range(16):
+        notes.add(f"rose cache fence {n}", speaker="Ben", session="s", sequence=3 + n % 2)
+    options = RecallOptions(min_relevance=0.0, sparse=1.0)
+    query = "What did Ann say of the rose, cache, fence?"
+    (few,), many = (notes.search(query, k=k, options=options) for k in (1, 17))
+    assert few.note.id == wanted
+    assert few.relevance == pytest.approx(
+        next(hit.relevance for hit in many if hit.note.id == wanted)
+    )
+
+
 def crowd(notes: Namespaces) -> None:
     """So many notes about kayaks that those about nothing of the kind are in no list."""
     for i in range(160):

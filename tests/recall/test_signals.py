@@ -85,8 +85,15 @@ def test_a_longer_statement_can_say_more_up_to_a_length() -> None:
 def test_the_places_around_notes_that_nothing_listed_stands_at() -> None:
     turns = Turns({"a": at(1), "b": at(2)})
     assert turns.missing_beside(["a", "c"]) == {at(-1), at(0), at(3)}
-    assert turns.beside("a", 1) == "b"
-    assert turns.beside("c", 1) is None
+    assert turns.beside("a", 1) == ("b",)
+    assert turns.beside("c", 1) == ()
+
+
+def test_a_turn_of_several_notes_counts_as_its_best_to_those_around_it() -> None:
+    turns = Turns({"a": at(0), "b": at(1), "c": at(1)})
+    for bm25 in ({"b": 8.0, "c": 4.0}, {"c": 8.0, "b": 4.0}):
+        assert words(bm25, turns)["a"] == pytest.approx(0.6)
+        assert reply(bm25, turns) == {"a": 8.0}
 
 
 def test_what_comes_right_after_a_question_answers_it() -> None:
@@ -98,4 +105,17 @@ def test_what_comes_right_after_a_question_answers_it() -> None:
     elsewhere = make_note("Tea.", namespace="n", now=NOW, session="t", sequence=1)
     nowhere = make_note("Tea.", namespace="n", now=NOW, key="loose")
     ids = [note.id for note in notes]
-    assert answered([elsewhere, nowhere, *reversed(notes)]) == {ids[1]: ids[0], ids[4]: ids[3]}
+    assert answered([elsewhere, nowhere, *reversed(notes)]) == {
+        ids[1]: [ids[0]],
+        ids[4]: [ids[3]],
+    }
+
+
+def test_of_a_turn_of_several_notes_those_that_ask_are_answered_by_all_of_the_next() -> None:
+    said = [("It rains.", 1), ("Any plans?", 1), ("Or none?", 1), ("Climbing.", 2), ("Inside.", 2)]
+    notes = [
+        make_note(text, namespace="n", now=NOW, key=text, session="s", sequence=sequence)
+        for text, sequence in said
+    ]
+    _, plans, none, climbing, inside = [note.id for note in notes]
+    assert answered(notes) == {climbing: [plans, none], inside: [plans, none]}
