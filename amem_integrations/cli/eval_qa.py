@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -65,6 +66,9 @@ def qa(
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Questions side by side. [8 with a model, else 1]")
     ] = None,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Have the model judge the answers besides.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Of whatever is drawn.")] = 0,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be asked of the model.")
@@ -118,15 +122,17 @@ def qa(
         means = Means(dataset, named, metered, location, seed)
         reading = _reader(reader, dataset, metered, seed)
         side_by_side = concurrency or (1 if metered is None else _SIDE_BY_SIDE)
+        judging = _judge(metered, side_by_side) if judge else None
         run = Run(means, reading, answers, model=metered, concurrency=side_by_side)
         if dry_run:
-            forecast = [_fields(each) for each in run.forecast(chosen, budgets, priced)]
+            forecast = [asdict(each) for each in run.forecast(chosen, budgets, priced)]
             _print(forecast, as_json, show_forecast)
             return
         with _progress(metered) as progress:
             asked = run.ask(chosen, budgets, progress)
-        scored = score(scorable(dataset), asked.answers, named)
-        setup = setup_of(means, reading, list(chosen), budgets, metered)
+        scored = score(scorable(dataset), asked.answers, named, judging)
+        asked = replace(asked, usage=None if metered is None else metered.total())
+        setup = setup_of(means, reading, list(chosen), budgets, metered, judged=judge)
     report = as_dict(scored, asked, setup, priced)
     (out / "report.json").write_text(json.dumps(report, indent=1), "utf-8")
     written = save(report, out)
@@ -152,12 +158,6 @@ def _print(content: Any, as_json: bool, show: Callable[[Console, Any], None]) ->
         typer.echo(json.dumps(content, indent=1))
     else:
         show(render.terminal(), content)
-
-
-def _fields(forecast: Any) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(forecast)
 
 
 def _systems(text: str) -> dict[str, Any]:
@@ -188,6 +188,14 @@ def _reader(name: Readers | None, dataset: Any, model: Any, seed: int) -> Any:
     from amem_integrations.evaluation.qa.checking import OracleReader, ShuffledReader
 
     return OracleReader() if name == "oracle" else ShuffledReader(dataset, seed=seed)
+
+
+def _judge(model: Any, concurrency: int) -> Any:
+    from amem_integrations.evaluation.qa.judging import Judge
+
+    if model is None:
+        raise InvalidInputError("--judge needs a model; give one with --model.")
+    return Judge(model, concurrency=concurrency)
 
 
 def _price(text: str | None, model: str | None, budget_usd: float | None) -> Any:

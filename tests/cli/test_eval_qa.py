@@ -91,6 +91,16 @@ def test_a_model_is_asked_once_for_each_question_however_often_it_is_run(
     assert second["setup"]["reported"] == ["scripted"]
 
 
+def test_a_judge_is_asked_only_if_it_is_wanted(model: ScriptedChatModel) -> None:
+    arguments = ("--systems", "nothing", "--limit", "1", "--model", "openai:gpt-4o-mini")
+    assert report(*arguments)["setup"]["prompts"].keys() >= {"rules", "temporal"}
+    found = report(*arguments, "--judge")
+    assert "judge" in found["setup"]["prompts"]
+    # The model says "a curtain" there too, which is no verdict.
+    assert "judge" not in found["systems"][0]["estimates"]["core"]
+    assert len(model.calls) == 44
+
+
 def test_a_dry_run_asks_nothing(model: ScriptedChatModel) -> None:
     arguments = ("--systems", "bm25,readagent", "--model", "openai:gpt-4o-mini", "--dry-run")
     bm25, readagent = json.loads(call(*arguments, "--json").stdout)
@@ -107,6 +117,7 @@ def test_a_dry_run_asks_nothing(model: ScriptedChatModel) -> None:
         (("--systems", "help"), "no system 'help'; there are"),
         (("--reader", "model"), "--reader model needs a model"),
         (("--systems", "memgpt"), "'memgpt' needs a model"),
+        (("--judge",), "--judge needs a model"),
         (("--model", "openai:gpt-9", "--budget-usd", "1"), "give --price IN,OUT"),
         (("--model", "openai:gpt-9", "--price", "1"), "--price is two numbers"),
     ],

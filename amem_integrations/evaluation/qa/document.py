@@ -63,6 +63,10 @@ def blocks(report: Mapping[str, Any]) -> Iterator[Block]:
         "an adversarial question is answered right by abstaining."
     )
     yield _measures(report, "f1_official")
+    if any("judge" in each["estimates"].get(CORE, {}) for each in report["systems"]):
+        yield Heading("Right by the model's own judgement")
+        yield "The model that takes part judges; its prompt stands below."
+        yield _measures(report, "judge")
     yield Heading("Evidence")
     yield _evidence(report)
     if report["sweep"]:

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from amem_integrations import __version__
+from amem_integrations.evaluation.qa import judging
 from amem_integrations.evaluation.qa.metering import MeteredModel, Price
 from amem_integrations.evaluation.qa.reader import PROMPTS, RULES, ModelReader, Reader
 from amem_integrations.evaluation.qa.run import Asked
@@ -85,6 +86,8 @@ def setup_of(
     systems: Sequence[str],
     budgets: Sequence[Budget],
     model: MeteredModel | None = None,
+    *,
+    judged: bool = False,
 ) -> dict[str, Any]:
     """Everything that the numbers depend on, as far as it can be told."""
     dataset = means.dataset
@@ -103,7 +106,10 @@ def setup_of(
         "systems": list(systems),
         "budgets": [asdict(budget) for budget in budgets],
         "reader": reader.name,
-        "prompts": {"rules": RULES, **PROMPTS} if isinstance(reader, ModelReader) else None,
+        "prompts": {
+            **({"rules": RULES, **PROMPTS} if isinstance(reader, ModelReader) else {}),
+            **({"judge": judging.RULES} if judged else {}),
+        },
         "model": None if model is None else model.name,
         "reported": [] if model is None else model.reported(),
         "embedder": means.embedder.name,

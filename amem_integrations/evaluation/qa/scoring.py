@@ -13,6 +13,7 @@ from typing import TypeAlias
 from amem_integrations.evaluation.dataset import Conversation, Question
 from amem_integrations.evaluation.metrics import all_evidence, ranks_of, recall
 from amem_integrations.evaluation.qa.checking import gold_of
+from amem_integrations.evaluation.qa.judging import Judge
 from amem_integrations.evaluation.qa.metrics import (
     bleu1,
     f1,
@@ -32,7 +33,7 @@ from amem_integrations.tokens import estimate_tokens
 CORE = "core"
 CATEGORIES = ("multi-hop", "temporal", "open-domain", "single-hop", "adversarial")
 MEASURES = ("f1", "bleu1", "f1_official", "rouge2", "rougeL", "meteor", "similarity")
-"""Of the answer. Besides there are, of the evidence: recall, all, tokens, share."""
+"""Of the answer; with a judge, "judge" too. Of the evidence: recall, all, tokens, share."""
 
 Asked: TypeAlias = Sequence[tuple[Conversation, Question]]
 Row: TypeAlias = Mapping[str, float]
@@ -68,9 +69,20 @@ def unavailable() -> dict[str, str]:
     return {} if wordnet() is not None else {"meteor": MISSING}
 
 
-def score(asked: Asked, answers: Sequence[Answer], embedder: Embedder) -> list[Scored]:
-    """Each system and budget in the order of the answers. Raises ModelUnavailableError."""
+def score(
+    asked: Asked, answers: Sequence[Answer], embedder: Embedder, judge: Judge | None = None
+) -> list[Scored]:
+    """Each system and budget in the order of the answers. Raises ModelUnavailableError.
+
+    judge: whoever gives the measure "judge".
+    """
     rows = _rows(asked, answers, embedder)
+    if judge is not None:
+        verdicts = judge.verdicts(asked, answers)
+        rows = [
+            row if row is None or verdict is None else {**row, "judge": verdict}
+            for row, verdict in zip(rows, verdicts, strict=True)
+        ]
     tables: dict[tuple[str, Budget], list[Row | None]] = {}
     failed: dict[tuple[str, Budget], list[Question]] = {}
     for answer, row in zip(answers, rows, strict=True):
@@ -157,7 +169,7 @@ def _rows(asked: Asked, answers: Sequence[Answer], embedder: Embedder) -> list[R
 def _minus(one: Row | None, other: Row | None) -> Row | None:
     if one is None or other is None:
         return None
-    return {measure: one[measure] - other[measure] for measure in one}
+    return {measure: one[measure] - other[measure] for measure in one if measure in other}
 
 
 def _is_of(question: Question, group: str) -> bool:
@@ -165,13 +177,13 @@ def _is_of(question: Question, group: str) -> bool:
 
 
 def _estimates(asked: Asked, table: Sequence[Row | None], resampling: Resampling) -> Estimates:
-    measures = list(next((row for row in table if row is not None), dict[str, float]()))
+    measures = dict.fromkeys(measure for row in table if row is not None for measure in row)
     found: dict[str, dict[str, Estimate]] = {}
     for group in groups(asked):
         for measure in measures:
             values: dict[str, list[float]] = {conversation.id: [] for conversation, _ in asked}
             for (conversation, question), row in zip(asked, table, strict=True):
-                if row is not None and _is_of(question, group):
+                if row is not None and measure in row and _is_of(question, group):
                     values[conversation.id].append(row[measure])
             estimate = resampling.estimate(list(values.values()))
             if estimate is not None:
