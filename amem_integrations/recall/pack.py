@@ -105,19 +105,26 @@ def _block(lines: list[str], order: Order) -> str:
 
 
 def _line(note: Note, ids: bool, rank: int | None) -> str:
+    time = _time(note)[0]
+    said = f"{note.content} {note.speaker or ''} {time:%Y-%m-%d}".casefold()
     fields: dict[str, Any] = {
         "rank": rank,
         "id": note.id if ids else None,
-        "time": f"{_time(note)[0]:%Y-%m-%dT%H:%MZ}",
+        "time": f"{time:%Y-%m-%dT%H:%MZ}",
         # Whoever reads it is not to take it for what holds now.
         "held_until": note.valid_until and f"{note.valid_until:%Y-%m-%dT%H:%MZ}",
         "speaker": note.speaker,
         "content": note.content,
-        "context": "" if note.context in note.content else note.context,
-        "tags": list(note.tags),
+        "context": note.context if _adds(note.context, said) else "",
+        "tags": [tag for tag in note.tags if tag.casefold() not in said],
     }
     text = json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False)
     return _UNSAFE.sub(_escaped, text)
+
+
+def _adds(text: str, said: str) -> bool:
+    """Whether it has a word that is not in what is said already."""
+    return any(word not in said for word in re.findall(r"\w+", text.casefold()))
 
 
 def _time(note: Note) -> tuple[datetime, int, datetime]:

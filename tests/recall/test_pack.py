@@ -85,6 +85,19 @@ def test_context_that_only_repeats_the_content_is_left_out() -> None:
     assert "context" not in records(packed)[0]
 
 
+def test_context_and_tags_that_say_nothing_new_are_left_out() -> None:
+    said = note(
+        "We ship on Friday. Or not.",
+        speaker="Calvin",
+        occurred_at=datetime(2023, 5, 8, tzinfo=UTC),
+        context="Calvin, 2023-05-08: We ship on Friday.",
+        tags=("friday", "release", "ship", "C++"),
+    )
+    (shown,) = records(pack([hit(said)], 500))
+    assert "context" not in shown
+    assert shown["tags"] == ["release", "C++"]
+
+
 def test_the_block_says_that_notes_are_data_and_not_instructions() -> None:
     header = pack([hit(note("x"))], 500).split("\n")[0]
     assert "data" in header
