@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import BaseMessage
 from typer.testing import CliRunner, Result
 
 from amem_integrations.cli import eval_qa
@@ -27,8 +28,13 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> ScriptedChatModel:
-    """What `--model` means, whatever it says; it always answers "a curtain"."""
-    scripted = ScriptedChatModel(lambda messages: {"answer": "a curtain"})
+    """What `--model` means, whatever it says; it answers "a curtain", and judges that right."""
+
+    def reply(messages: list[BaseMessage]) -> dict[str, Any]:
+        judging = '"verdict"' in str(messages[-1].content)
+        return {"verdict": "right"} if judging else {"answer": "a curtain"}
+
+    scripted = ScriptedChatModel(reply)
     adapted = LangChainChatModel(scripted, name="openai:gpt-4o-mini")
     monkeypatch.setattr(chat, "resolve_chat_model", lambda spec: None if spec is None else adapted)
     return scripted
@@ -96,8 +102,7 @@ def test_a_judge_is_asked_only_if_it_is_wanted(model: ScriptedChatModel) -> None
     assert report(*arguments)["setup"]["prompts"].keys() >= {"rules", "temporal"}
     found = report(*arguments, "--judge")
     assert "judge" in found["setup"]["prompts"]
-    # The model says "a curtain" there too, which is no verdict.
-    assert "judge" not in found["systems"][0]["estimates"]["core"]
+    assert found["systems"][0]["estimates"]["core"]["judge"]["mean"] == 1
     assert len(model.calls) == 44
 
 
