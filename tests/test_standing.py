@@ -98,6 +98,16 @@ def test_forgetting_one_that_contested_leaves_what_others_did() -> None:
     assert (rest.contested_by, rest.trust) == ((third,), 0.25)
 
 
+def test_with_one_that_contested_goes_what_was_said_in_its_light() -> None:
+    third = note_id(("a",), "third")
+    first = contested(formed(), third)
+    after = replace(first, contested_by=(third, OTHER))
+    second = revised(first, after, "contested", OTHER, NOW, "tests", (third,))
+    rest, clean = without(second, [formed().revision, first.revision, second.revision], third)  # type: ignore[list-item]
+    assert (rest.contested_by, rest.valid_until) == ((), None)
+    assert [each.kind for each in clean] == ["formed"]
+
+
 def test_forgetting_what_a_note_was_merged_into_brings_it_back() -> None:
     note = formed()
     after = note.evolve(merged_into=OTHER, status=Status.ARCHIVED)

@@ -163,8 +163,8 @@ def _standing(note: Note, moment: _Moment, gone: str) -> dict[str, Any]:
     fields = standing_from(differ)
     if note.status in _SET_ASIDE and _differs(moment, "status"):
         fields["status"] = Status(moment.would["status"])
-    if gone in note.contested_by:
-        fields["contested_by"] = tuple(id for id in note.contested_by if id != gone)
+    contested: tuple[str, ...] = fields.get("contested_by", note.contested_by)
+    fields["contested_by"] = tuple(id for id in contested if id != gone)
     if note.merged_into == gone:
         fields["merged_into"] = None
     return fields
