@@ -24,7 +24,7 @@ Number = TypeVar("Number", int, float)
 # How many of the best notes are joined with the turns around them.
 _PLACED = 48
 # How many notes there may be at a place, all in all: turns are made into several.
-_A_PLACE = 4
+_A_PLACE = 16
 # How long a list may get to have all notes of one score in it, such as those that say the same.
 _MOST_TIED = 10_000
 
