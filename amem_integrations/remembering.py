@@ -21,6 +21,8 @@ class About(TypedDict, total=False):
     key: the caller's own name for it; the same key is the same note.
     speaker, session, sequence: who said it, in which conversation, at which place.
     occurred_at: when it happened; a naive datetime is taken as UTC.
+    source: what kind of source it is from: "user", "tool", "assistant" or "import"; with
+        `lifecycle` it says how far the note is believed. Left out, who speaks does.
     metadata: any JSON object, returned exactly and usable in filters.
     """
 
@@ -29,6 +31,7 @@ class About(TypedDict, total=False):
     session: str | None
     sequence: int | None
     occurred_at: datetime | None
+    source: str | None
     metadata: Mapping[str, Any] | None
 
 

@@ -1,5 +1,6 @@
 """What callers may give a memory, and what happens when it is something it cannot take."""
 
+import inspect
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -13,6 +14,8 @@ from amem_integrations.errors import (
     InvalidInputError,
     ModelUnavailableError,
 )
+from amem_integrations.note import make_note
+from amem_integrations.remembering import About
 from tests.support import again, open_memory
 
 
@@ -227,3 +230,9 @@ def test_an_embedder_that_goes_wrong_loses_nothing(vectors: Callable[[Any], Any]
         good = True
         assert [hit.note.id for hit in memory.search("redis")] == [kept.id]
         assert memory.check() == []
+
+
+def test_add_takes_by_type_whatever_a_note_is_made_from() -> None:
+    made_from = inspect.signature(make_note).parameters
+    internal = {"content", "namespace", "now", "value", "repetition"}
+    assert set(About.__annotations__) == made_from.keys() - internal
