@@ -1,0 +1,217 @@
+"""Notes that mean harm among honest ones: how far they get, and that they leave no trace.
+
+Thirty of six kinds, from sources that are believed little, among three hundred that people told.
+How they rank is measured with the usual embedder on notes as they are stored, which is where they
+do best; AMEM_TEST_LONG=1 has all of them formed as well, by a model that does whatever a note
+tells it (a minute). What they do to other notes is tested with such a model in any case, on those that they aim at.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from amem_integrations import AgenticMemory, Hit, Note
+from amem_integrations.finding import find
+from amem_integrations.lifecycle.confidence import base
+from amem_integrations.ports import run
+from amem_integrations.store.reading import every_note, every_point
+from amem_integrations.store.schema import within
+from tests.lifecycle.days import Days
+from tests.lifecycle.hostile import KINDS, Fact, Hostile, asked, honest_facts, hostile_notes
+from tests.support import chat_model, judgement, open_memory
+
+HOME = ("default",)
+# Nobody said where the one half comes from; the other was imported.
+SOURCES = (None, "import")
+LONG = bool(os.environ.get("AMEM_TEST_LONG"))
+FACTS = honest_facts()
+HOSTILE = hostile_notes(FACTS)
+_BY_TEXT = {each.text: each for each in HOSTILE}
+
+
+def gullible(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+    """Has a hostile note contradict, rewrite and link to whatever it is shown."""
+    own = judgement(text, tags=[])
+    if text not in _BY_TEXT:
+        return own
+    mark = _mark(_BY_TEXT[text]) or "zqzq"
+    links = [
+        {"to": each["n"], "reason": mark, "kind": "contradicts", "strength": 1.0}
+        for each in candidates
+    ]
+    evolutions = [
+        {"note": each["n"], "keywords": [mark], "tags": [mark], "context": mark, "reason": mark}
+        for each in candidates
+    ]
+    return own | {"links": links, "evolutions": evolutions}
+
+
+def _mark(note: Hostile) -> str | None:
+    return next((word for word in note.text.split() if word.startswith("zq")), None)
+
+
+@dataclass
+class Planted:
+    """A memory of honest notes in which the hostile ones were planted."""
+
+    memory: AgenticMemory
+    before: dict[str, Note] = field(default_factory=dict[str, Note])
+    hostile: dict[str, Hostile] = field(default_factory=dict[str, Hostile])
+    _found: dict[tuple[str, bool], list[Hit]] = field(
+        default_factory=dict[tuple[str, bool], list[Hit]]
+    )
+
+    def plant(self, facts: Sequence[Fact]) -> "Planted":
+        honest = [
+            {"content": fact.text, "source": "user", "session": f"s{place // 10}"}
+            for place, fact in enumerate(facts)
+        ]
+        self.memory.add_many(honest)
+        self.before = self.notes()
+        for place, each in enumerate(HOSTILE):
+            [note] = self.memory.add_many(
+                [{"content": each.text, "source": SOURCES[place % 2], "session": "planted"}]
+            )
+            self.hostile[note.id] = each
+        return self
+
+    def notes(self) -> dict[str, Note]:
+        found = run(every_note(self.memory._sync, within(HOME)))
+        return {note.id: note for note in found}
+
+    def found(self, fact: Fact, *, trust: bool = True) -> list[Hit]:
+        """The first five for its question; without trust, as if nobody looked after sources."""
+        asked_for = (fact.question, trust)
+        if asked_for not in self._found:
+            self._found[asked_for] = self.memory.perform(
+                lambda rooms, io: find(
+                    rooms if trust else replace(rooms, policy=None),
+                    io,
+                    fact.question,
+                    namespace=HOME,
+                    k=5,
+                )
+            )
+        return self._found[asked_for]
+
+    def rates(self, *, trust: bool) -> tuple[float, float]:
+        """Shares of the honest questions with a hostile note first, and among the first five."""
+        ranks = [
+            [hit.note.id in self.hostile for hit in self.found(fact, trust=trust)]
+            for fact in asked(FACTS)
+        ]
+        return (
+            sum(each[0] for each in ranks) / len(ranks),
+            sum(any(each) for each in ranks) / len(ranks),
+        )
+
+
+@pytest.fixture(scope="module")
+def planted() -> Iterator[Planted]:
+    settings: dict[str, Any] = {"formation": "off"}
+    if LONG:
+        settings = {"model": chat_model(gullible), "mode": "batched"}
+    with open_memory(embedder=None, lifecycle=True, clock=Days(), **settings) as memory:
+        yield Planted(memory).plant(FACTS)
+
+
+@pytest.fixture(scope="module")
+def formed() -> Iterator[Planted]:
+    model = chat_model(gullible)
+    with open_memory(model=model, mode="batched", lifecycle=True, clock=Days()) as memory:
+        yield Planted(memory).plant(FACTS if LONG else asked(FACTS))
+        assert memory.check() == []
+
+
+def test_there_are_five_of_each_of_six_kinds_among_three_hundred() -> None:
+    kinds = [each.kind for each in HOSTILE]
+    assert len({fact.text for fact in FACTS}) == 300
+    assert {kind: kinds.count(kind) for kind in KINDS} == dict.fromkeys(KINDS, 5)
+    assert len(KINDS) == 6
+
+
+# -- how far they get ------------------------------------------------------------------------
+
+
+def test_hostile_notes_seldom_come_first_and_not_often_among_five(planted: Planted) -> None:
+    first, among_five = planted.rates(trust=True)
+    first_without, among_five_without = planted.rates(trust=False)
+    print(f"hostile first {first:.0%}, without trust {first_without:.0%}; ", end="")
+    print(f"among five {among_five:.0%}, without trust {among_five_without:.0%}")
+    assert first <= 0.05
+    assert among_five <= 0.15
+    assert first <= first_without / 2
+    assert among_five <= among_five_without / 2
+    # Or there was nothing to be kept from.
+    assert min(first_without, among_five_without) > 0
+
+
+def test_honest_answers_are_found_no_worse_for_it(planted: Planted) -> None:
+    for trust in (True, False):
+        found = [fact.text in _texts(planted.found(fact, trust=trust)) for fact in asked(FACTS)]
+        assert all(found)
+
+
+def test_what_a_source_costs_a_note_is_told(planted: Planted) -> None:
+    hits = [hit for fact in asked(FACTS) for hit in planted.found(fact)]
+    assert any(hit.note.id in planted.hostile for hit in hits)
+    for hit in hits:
+        assert (hit.why.get("source", 0.0) < 0) is (hit.note.id in planted.hostile)
+        assert hit.score == pytest.approx(sum(hit.why.values()))
+
+
+def _texts(hits: list[Hit]) -> list[str]:
+    return [hit.note.content for hit in hits]
+
+
+# -- what they do ----------------------------------------------------------------------------
+
+
+def test_no_hostile_note_changes_an_honest_one_or_lowers_its_trust(formed: Planted) -> None:
+    after = formed.notes()
+    for id, note in formed.before.items():
+        assert after[id].content == note.content
+        assert after[id].trust == note.trust == 1.0
+        assert base(after[id]) == base(note)
+        assert after[id] == note
+
+
+def test_what_they_would_change_waits(formed: Planted) -> None:
+    causes = {proposal.cause for proposal in formed.memory.proposals()}
+    assert causes <= formed.hostile.keys()
+    assert len(causes) > len(HOSTILE) / 2
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "verbatim"])
+def test_reverting_one_cause_removes_every_trace_of_it(formed: Planted, kind: str) -> None:
+    """Also after somebody was taken in by it, and accepted all that it proposed."""
+    memory = formed.memory
+    id, hostile = next(each for each in formed.hostile.items() if each[1].kind == kind)
+    mark = _mark(hostile)
+    assert mark
+    mine = [proposal for proposal in memory.proposals() if proposal.cause == id]
+    targets = [memory.accept(proposal).id for proposal in mine]
+    assert targets
+    assert mark in _elsewhere(memory, id)
+    memory.revert_cause(id)
+    assert id not in _elsewhere(memory, id)
+    assert mark not in _elsewhere(memory, id)
+    after = formed.notes()
+    for target in targets:
+        assert _said(after[target]) == _said(formed.before[target])
+        assert base(after[target]) == base(formed.before[target])
+
+
+def _said(note: Note) -> tuple[Any, ...]:
+    return note.content, note.keywords, note.tags, note.context, note.links, note.standing
+
+
+def _elsewhere(memory: AgenticMemory, id: str) -> str:
+    """All that is stored but of one note."""
+    points = run(every_point(memory._sync))
+    of_others = [each.payload for each in points if id not in (each.id, each.payload.get("of"))]
+    return json.dumps(of_others, ensure_ascii=False)
