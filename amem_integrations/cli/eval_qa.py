@@ -228,11 +228,11 @@ def _progress(model: Any) -> Generator[Callable[[str, int, int], None]]:
     ) as progress:
         task = progress.add_task("preparing", total=None)
 
-        def advance(system: str, done: int, total: int) -> None:
+        def advance(doing: str, done: int, total: int) -> None:
             spent = "" if model is None else f", {model.usage.calls:,} calls"
             if model is not None and model.usd is not None:
                 spent += f", ${model.usd:.2f} of about ${model.usd * total / max(done, 1):.2f}"
-            progress.update(task, description=system + spent, completed=done, total=total)
+            progress.update(task, description=doing + spent, completed=done, total=total)
 
         try:
             yield advance

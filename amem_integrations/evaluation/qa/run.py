@@ -21,7 +21,7 @@ from amem_integrations.ledger import Usage
 from amem_integrations.tokens import estimate_tokens
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with a system's name, and how many of all answers there are."""
+"""Called with what is being done, and how many of all answers there are."""
 
 # No other question would fare better.
 _HOPELESS = ("unauthorized", "forbidden", "not-found", "quota")
@@ -120,6 +120,8 @@ class Run:
         made = {name: make(self._means) for name, make in systems.items()}
         try:
             for name, system in made.items():
+                if progress is not None:
+                    progress(f"{name}, preparing", len(found), total)
                 for answer in self._all(name, system, budgets):
                     found.append(answer)
                     if progress is not None:
