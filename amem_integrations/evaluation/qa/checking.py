@@ -32,7 +32,8 @@ class ShuffledReader:
     """Gives the right answer to another question of the same category, drawn by seed."""
 
     def __init__(self, dataset: Dataset, *, seed: int = 0) -> None:
-        self.name = f"shuffled/{seed}"
+        # Other questions are shuffled otherwise.
+        self.name = f"shuffled/{seed}/{len(dataset.asked)}"
         by_category: defaultdict[str, list[tuple[str, Question]]] = defaultdict(list)
         for conversation, question in dataset.asked:
             by_category[question.category].append((conversation.id, question))
