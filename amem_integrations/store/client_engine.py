@@ -31,6 +31,8 @@ WRITE = "write"
 # Other writers may follow before a token is read back; theirs then stand before it.
 _TOKENS_KEPT = 8
 _INSERTED_AT_ONCE = 64
+# Further digits of a score are chance: local mode has others in another thread.
+_DIGITS = 6
 
 
 class ClientEngine:
@@ -77,9 +79,7 @@ class ClientEngine:
             return [[] for _ in queries]
         answers = iter(await self._ask("query_batch_points", requests=requests))
         return [
-            [Scored(str(hit.id), hit.score, hit.payload or {}) for hit in next(answers).points]
-            if _can_match(query)
-            else []
+            [_scored(hit) for hit in next(answers).points] if _can_match(query) else []
             for query in queries
         ]
 
@@ -311,6 +311,10 @@ def _sparse(vector: SparseVector) -> models.SparseVector:
     return models.SparseVector(
         indices=list(vector.indices), values=[float(value) for value in vector.values]
     )
+
+
+def _scored(hit: models.ScoredPoint) -> Scored:
+    return Scored(str(hit.id), round(hit.score, _DIGITS), hit.payload or {})
 
 
 def _point(record: models.Record) -> Point:

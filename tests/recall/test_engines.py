@@ -211,6 +211,19 @@ def test_a_note_among_turns_of_several_notes_is_as_relevant_whatever_else_is_fou
     )
 
 
+def test_both_forms_put_notes_that_are_equally_near_in_the_same_order(store: Store) -> None:
+    """Local mode adds up in another way in another thread."""
+    run(store.sync.delete(EVERYTHING))
+    said = [make_note(f"meeting {n}", namespace="n", now=NOW) for n in range(400)]
+    points = [note_point(note, [EMBEDDER.embed_query(note.content)], None) for note in said]
+    run(store.sync.insert(points))
+    for query in ("LRU", "slow rose thing"):
+        one = run(search(SyncIO(store.sync, SPARSE, EMBEDDER), query, namespace=("n",)))
+        io = AsyncIO(store.asynchronous, SPARSE, EMBEDDER)
+        other = asyncio.run(search(io, query, namespace=("n",)))
+        assert one == other
+
+
 def crowd(notes: Namespaces) -> None:
     """So many notes about kayaks that those about nothing of the kind are in no list."""
     for i in range(160):
