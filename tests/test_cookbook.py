@@ -1,0 +1,67 @@
+"""The notebooks of the cookbook run offline, from top to bottom, and print what they show.
+
+Those of a framework are tested with its adapters.
+"""
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from tests.notebooks import COOKBOOK, execute, run_notebook
+
+
+def test_quickstart() -> None:
+    names, printed = run_notebook("quickstart.ipynb")
+    assert "Copper tape around the raised bed" in printed[5]
+    assert names["memory"].closed
+
+
+def test_formation_graph() -> None:
+    names, _ = run_notebook("formation_graph.ipynb")
+    assert names["memory"].closed
+
+
+def test_from_laptop_to_cluster_without_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("QDRANT_URL", raising=False)
+    names, printed = run_notebook("from_laptop_to_cluster.ipynb")
+    assert "there is no server" in printed[11]
+    assert names["memory"].closed
+
+
+def test_healthy_memory() -> None:
+    names, _ = run_notebook("healthy_memory.ipynb")
+    assert names["memory"].closed
+
+
+def test_measure_it() -> None:
+    names, _ = run_notebook("measure_it.ipynb", within=2.5)
+    assert names["memory"].closed
+
+
+def test_bring_your_memories() -> None:
+    names, _ = run_notebook("bring_your_memories.ipynb")
+    assert names["memory"].closed
+
+
+@pytest.mark.skipif(
+    "AMEM_TEST_QDRANT_URL" not in os.environ, reason="AMEM_TEST_QDRANT_URL names no server"
+)
+def test_from_laptop_to_cluster_with_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QDRANT_URL", os.environ["AMEM_TEST_QDRANT_URL"])
+    _, printed = execute("from_laptop_to_cluster.ipynb")
+    assert "0 findings" in printed[13]
+
+
+NOTEBOOKS = sorted(path.name for path in COOKBOOK.glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_a_notebook_is_small_and_says_where_a_real_model_goes(notebook: str) -> None:
+    text = (COOKBOOK / notebook).read_text("utf-8")
+    cells: list[dict[str, Any]] = json.loads(text)["cells"]
+    assert len(text) < 50_000
+    outputs = [each for cell in cells for each in cell.get("outputs", ())]
+    assert {each["output_type"] for each in outputs} == {"stream"}
+    assert "openai:gpt-4o-mini" in text or "OpenAI(...)" in text
