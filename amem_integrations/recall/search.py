@@ -113,7 +113,9 @@ async def search(
     hits = (distinct(hits, k, same) if options.fold else sorted(hits, key=place))[:places]
     if reranking is not None:
         hits = await rerank(io, query, hits, reranking)
-    hits = sorted(diverse(hits, k, options.diversity), key=place)
+    hits = diverse(hits, k, options.diversity)
+    # Stable: notes that a reranker gives the same stay in the order that they had.
+    hits = sorted(hits, key=lambda hit: -hit.score)
     if options.min_relevance is None:
         return hits
     return await relevant(io, scope, hits, question, vector, terms, options.min_relevance)

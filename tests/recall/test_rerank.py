@@ -44,6 +44,15 @@ def test_the_reranker_of_a_memory_orders_what_is_found(memory: AgenticMemory) ->
     assert "dense" in found[-1].why
 
 
+def test_notes_that_it_gives_the_same_stay_in_their_order() -> None:
+    with filled() as memory:
+        before = memory.search("tea with milk")
+        after = memory.search("tea with milk", reranker=lambda _, texts: [0.5] * len(texts))
+        assert texts(after) == texts(before)
+        # Else nothing is tested: of equals the newest would come first.
+        assert before != sorted(before, key=lambda hit: hit.note.created_at, reverse=True)
+
+
 def test_it_chooses_among_more_notes_than_are_wanted(memory: AgenticMemory) -> None:
     assert texts(memory.search("coffee with sugar", k=1)) == ["tea"]
 
