@@ -88,7 +88,7 @@ async def search(
     known: dict[str, Note | None] = {}
     same: dict[str, Same] = {}
     places = max(k, CHOICE) if reranking or options.diversity else k
-    depth = max(DEPTH, 2 * places)
+    depth = first = max(DEPTH, 2 * places)
     while True:
         total = None
         if depth > _COUNTED_DEPTH:
@@ -99,9 +99,13 @@ async def search(
         lists = await listed(io, scope, question, vector, terms, depth, options)
         found = await ranked(io, scope, lists, question, places, options)
         hits = await _best(io, scope, found, places, known, same, options)
-        if len(hits) >= places or depth == total or lists.are_complete:
+        if depth == total or lists.are_complete:
             break
-        # Short of notes although a list was cut: not all that was read met the filter.
+        crowded = options.fold and depth == first and len(distinct(hits, 0, same)) < k
+        if len(hits) >= places and not crowded:
+            break
+        # Short of notes although a list was cut: not all that was read met the filter. That
+        # they say the same is worth one longer list, but not all that there is.
         depth *= 4
     if hops and hits and options.damping:
         by_id = {each.id: each for each in found}

@@ -12,7 +12,7 @@ from amem_integrations.note import Hit, make_note
 from amem_integrations.ports import run
 from amem_integrations.recall.distinct import distinct, diverse, same_as
 from amem_integrations.recall.options import RecallOptions
-from amem_integrations.recall.search import search
+from amem_integrations.recall.search import DEPTH, search
 from tests.recall.canned import Canned
 from tests.support import open_memory
 
@@ -92,6 +92,15 @@ def test_duplicates_do_not_fill_the_places_of_a_search(crowded: AgenticMemory) -
     found = crowded.search("LRU eviction of the cache", k=6)
     assert len({same_as(each.note) for each in found}) == 6
     assert "LRU" in found[0].note.content
+
+
+def test_more_duplicates_than_a_list_is_long_do_not_fill_the_places_either() -> None:
+    with open_memory(formation="off") as memory:
+        same = {"content": "The cache uses LRU eviction"}
+        memory.add_many([{**same, "key": str(n)} for n in range(2 * DEPTH)])
+        memory.add_many([f"Eviction of the cache, remark {n}" for n in "abcde"])
+        found = memory.search("LRU eviction of the cache", k=6)
+    assert len({same_as(each.note) for each in found}) == 6
 
 
 def test_with_more_places_than_notes_every_duplicate_is_found_best_first(
