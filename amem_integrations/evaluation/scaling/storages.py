@@ -27,6 +27,7 @@ from amem_integrations.store.schema import note_point
 
 K = 10
 _CHROMA_BATCH = 5000
+_COSINE = {"hnsw:space": "cosine"}
 
 Batches = Iterable[list[Made]]
 Ask = Callable[[Asked], Sequence[object]]
@@ -141,7 +142,8 @@ class Chroma:
         return None if find_spec("chromadb") else "chromadb is not installed"
 
     def write(self, path: Path, batches: Batches, dimension: int) -> None:
-        collection = _collection(path)
+        client = _chroma(path)
+        collection = client.get_or_create_collection("memories", metadata=_COSINE)
         for batch in batches:
             for start in range(0, len(batch), _CHROMA_BATCH):
                 part = batch[start : start + _CHROMA_BATCH]
@@ -151,9 +153,12 @@ class Chroma:
                     documents=[made.text for made in part],
                     metadatas=[{"context": made.context} for made in part],
                 )
+        # Its files would stay open; versions before 1.5 have no way to close them.
+        if close := getattr(client, "close", None):
+            close()
 
     def opened(self, path: Path, questions: Sequence[Asked]) -> Ask:
-        collection = _collection(path)
+        collection = _chroma(path).get_or_create_collection("memories", metadata=_COSINE)
 
         def ask(asked: Asked) -> Sequence[object]:
             found = collection.query(query_embeddings=[asked.vector], n_results=K)
@@ -217,12 +222,11 @@ def _note(made: Made, now: Clock) -> Note:
     )
 
 
-def _collection(path: Path) -> Any:
+def _chroma(path: Path) -> Any:
     chromadb: Any = import_module("chromadb")
-    client = chromadb.PersistentClient(
+    return chromadb.PersistentClient(
         str(path), settings=chromadb.Settings(anonymized_telemetry=False)
     )
-    return client.get_or_create_collection("memories", metadata={"hnsw:space": "cosine"})
 
 
 def _texts(path: Path) -> list[str]:
