@@ -22,8 +22,8 @@ _SHORT = (
     "is possible.\nQuestion: {question}"
 )
 _DATE = (
-    "Answer the question with an approximate date, told from the dates of what was said, and in "
-    "as few words as possible.\nQuestion: {question}"
+    "Answer the question with an approximate date, told from the dates of what was said, in as few "
+    "words as possible, with the month in words, such as: 7 May 2023.\nQuestion: {question}"
 )
 _CHOICE = (
     "Choose the one of the two answers that is right, and repeat it: {first!r} or {second!r}.\n"
@@ -52,7 +52,8 @@ class ModelReader:
 
     As in the paper's evaluation (its appendix, and the authors' code): by category, category 5
     as a choice between "not mentioned" and the adversarial answer, in an order drawn by seed
-    and question. Answers come within a schema. The temperature is the model's own.
+    and question. Answers come within a schema. The temperature is the model's own. Systems show
+    dates in numbers and LoCoMo's answers are in words, so the prompt says how to write one.
     """
 
     def __init__(self, model: ChatModel, *, seed: int = 0) -> None:
