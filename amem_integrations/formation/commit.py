@@ -167,8 +167,11 @@ def _replaced(candidate: Note | None, ref: ReadRef) -> bool:
 
 
 async def _likeness(io: IO, settings: Settings, note: Note, judged: Judged) -> Mapping[str, float]:
-    """What the links of a model begin with; statistics have measured theirs already."""
-    if settings.analyst.needs_statistics:
+    """What takes of the strength of a model's links; statistics have measured theirs already.
+
+    Nothing where nobody looks after links, for they would not gain it back by being used.
+    """
+    if settings.believe is None or settings.analyst.needs_statistics:
         return {}
     named = {link.to for link in judged.proposed.links if link.kind != CONTRADICTS}
     return await percentiles(io, note, sorted(named & judged.read.keys()))
