@@ -69,6 +69,10 @@ def qa(
     judge: Annotated[
         bool, typer.Option("--judge", help="Have the model judge the answers besides.")
     ] = False,
+    draw_map: Annotated[
+        bool,
+        typer.Option("--map", help="Draw notes before and after evolution, by t-SNE (plots)."),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Of whatever is drawn.")] = 0,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be asked of the model.")
@@ -130,6 +134,8 @@ def qa(
             return
         with _progress(metered) as progress:
             asked = run.ask(chosen, budgets, progress)
+        if draw_map:
+            _draw_map(means, out / "map.html")
         scored = score(scorable(dataset), asked.answers, named, judging)
         asked = replace(asked, usage=None if metered is None else metered.total())
         setup = setup_of(means, reading, list(chosen), budgets, metered, judged=judge)
@@ -196,6 +202,21 @@ def _judge(model: Any, concurrency: int) -> Any:
     if model is None:
         raise InvalidInputError("--judge needs a model; give one with --model.")
     return Judge(model, concurrency=concurrency)
+
+
+def _draw_map(means: Any, path: Path) -> None:
+    """The notes of the first conversation, which are there already or formed from kept replies."""
+    from amem_integrations import plots
+    from amem_integrations.cli.plots import save
+    from amem_integrations.evaluation.qa.systems.amem import AMem
+
+    system, first = AMem(means), means.dataset.conversations[0]
+    try:
+        system.prepare(first)
+        home = system.home(first)
+        save(path, lambda: plots.embedding_map(system.memory, home, method="tsne"))
+    finally:
+        system.close()
 
 
 def _price(text: str | None, model: str | None, budget_usd: float | None) -> Any:

@@ -106,6 +106,19 @@ def test_a_judge_is_asked_only_if_it_is_wanted(model: ScriptedChatModel) -> None
     assert len(model.calls) == 44
 
 
+def test_the_notes_of_the_first_conversation_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(
+        "amem_integrations.plots.embedding_map",
+        lambda memory, home, *, method: drawn.append((memory.count(namespace=home), method)),
+    )
+    monkeypatch.setattr(
+        "amem_integrations.cli.plots.save", lambda path, draw: drawn.append((str(path), draw()))
+    )
+    report("--systems", "nothing", "--limit", "1", "--map")
+    assert drawn == [(44, "tsne"), ("amem-qa/map.html", None)]
+
+
 def test_a_dry_run_asks_nothing(model: ScriptedChatModel) -> None:
     arguments = ("--systems", "bm25,readagent", "--model", "openai:gpt-4o-mini", "--dry-run")
     bm25, readagent = json.loads(call(*arguments, "--json").stdout)

@@ -78,7 +78,8 @@ class AMem:
         )
 
     @property
-    def _memory(self) -> AgenticMemory:
+    def memory(self) -> AgenticMemory:
+        """Opened when it is first asked for."""
         with self._lock:
             return self._opened
 
@@ -93,11 +94,11 @@ class AMem:
         return Cost(ceil(notes * calls), notes * tokens_in, notes * tokens_out, evidence)
 
     def prepare(self, conversation: Conversation) -> None:
-        memory = self._memory
+        memory = self.memory
         fill(memory, self._alone(conversation))
         if self._formation == "off":
             return
-        home = self._home(conversation)
+        home = self.home(conversation)
         for turn in conversation.turns:
             note = memory.get(note_id(home, turn.id), namespace=home)
             if note is not None and note.status in _UNFORMED:
@@ -115,9 +116,9 @@ class AMem:
             _LOG.warning("%s: %d notes stay unformed", self.name, left)
 
     def evidence(self, conversation: Conversation, question: Question, budget: Budget) -> Evidence:
-        hits = self._memory.search(
+        hits = self.memory.search(
             question.text,
-            namespace=self._home(conversation),
+            namespace=self.home(conversation),
             k=budget.k,
             at=question.asked_at,
         )
@@ -131,9 +132,9 @@ class AMem:
 
     def notes(self, conversation: Conversation) -> list[Note]:
         """What was made of the turns, in their order; those that are there."""
-        home = self._home(conversation)
+        home = self.home(conversation)
         found = (
-            self._memory.get(note_id(home, turn.id), namespace=home) for turn in conversation.turns
+            self.memory.get(note_id(home, turn.id), namespace=home) for turn in conversation.turns
         )
         return [note for note in found if note is not None]
 
@@ -141,5 +142,6 @@ class AMem:
         dataset = self._means.dataset
         return Dataset(dataset.format, (conversation,), dataset.digest)
 
-    def _home(self, conversation: Conversation) -> Namespace:
-        return home_of(self._memory, self._alone(conversation), conversation)
+    def home(self, conversation: Conversation) -> Namespace:
+        """Where the notes of a conversation are."""
+        return home_of(self.memory, self._alone(conversation), conversation)
