@@ -62,14 +62,28 @@ def execute(notebook: str) -> tuple[dict[str, Any], dict[int, str]]:
         for place, cell in enumerate(_read(notebook)["cells"]):
             if cell["cell_type"] != "code":
                 continue
-            source, label = "".join(cell["source"]), f"{notebook}, cell {place}"
-            code = compile(source, label, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
             with contextlib.redirect_stdout(io.StringIO()) as out:
-                awaited = eval(code, names)
-                if inspect.iscoroutine(awaited):
-                    loop.run(awaited)
+                value = _run("".join(cell["source"]), f"{notebook}, cell {place}", names, loop)
+                # Pictures are shown as well, but not stored.
+                if value is not None and not hasattr(value, "_repr_mimebundle_"):
+                    out.write(f"{value!r}\n")
             printed[place] = out.getvalue()
     return names, printed
+
+
+def _run(source: str, label: str, names: dict[str, Any], loop: asyncio.Runner) -> Any:
+    """The value of a cell's last expression, which a notebook shows; None if it ends otherwise."""
+    body = ast.parse(source, label).body
+    last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
+    parts: list[tuple[ast.mod, str]] = [(ast.Module(body, []), "exec")]
+    if isinstance(last, ast.Expr):
+        parts.append((ast.Expression(last.value), "eval"))
+    value: Any = None
+    for part, mode in parts:
+        value = eval(compile(part, label, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+        if inspect.iscoroutine(value):
+            value = loop.run(value)
+    return value
 
 
 def _read(notebook: str) -> dict[str, Any]:
