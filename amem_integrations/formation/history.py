@@ -95,7 +95,9 @@ def without(
     if moment.formed is not None:
         lasting = tuple(link for link in links if link.kind in _LASTING)
         lasting = tuple(link for link in lasting if not _was_formed(link, chain))
-        status = note.status if note.status in _SET_ASIDE else Status.RAW
+        # One whose own doings were undone waits for its caller, too.
+        apart = note.status in _SET_ASIDE or note.status is Status.PLAIN
+        status = note.status if apart else Status.RAW
         raw = note.evolve(keywords=(), tags=(), context="", links=lasting, status=status, trust=1.0)
         return replace(raw, attempts=0), list(_unformed(clean, moment.formed))
     if note.status is Status.PLAIN and any(

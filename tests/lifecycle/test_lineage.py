@@ -208,6 +208,18 @@ def test_a_note_takes_part_again_once_it_is_formed(memory: AgenticMemory) -> Non
     assert "seen-Poison" in again(memory, old).keywords
 
 
+def test_a_note_whose_doings_were_undone_stays_so_when_another_is_taken_back(
+    memory: AgenticMemory,
+) -> None:
+    old = memory.add("The redis cache", source="assistant")
+    first = memory.add("Hearsay about the cache", source="user")
+    second = memory.add("Poison for everyone", source="user")
+    memory.revert_cause(second)
+    memory.revert_cause(first)
+    assert again(memory, second).status is Status.PLAIN
+    assert "seen-Poison" not in again(memory, old).keywords
+
+
 # -- operations and their undoing --------------------------------------------------------------
 
 

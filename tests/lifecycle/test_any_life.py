@@ -1,0 +1,255 @@
+"""Whatever the lifecycle did to notes, in any order: undone in turn, they are equal again.
+
+Equal but for what only counts: version, revision, `updated_at`, `life`, and the weights of links.
+AMEM_TEST_EXAMPLES=200 tries more stories.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from amem_integrations import AgenticMemory, Note, Policy, Status
+from amem_integrations.lifecycle.audit import audit
+from amem_integrations.lifecycle.conflicts import contest
+from amem_integrations.lifecycle.plan import Consolidation
+from amem_integrations.ports import run
+from amem_integrations.standing import NEW
+from amem_integrations.store.reading import every_note
+from amem_integrations.store.schema import within
+from tests.lifecycle.days import START, Days, Lived
+from tests.support import chat_model, judgement, open_memory
+
+EXAMPLES = int(os.environ.get("AMEM_TEST_EXAMPLES", "6"))
+# So that one use is enough for a bridge, two occasions for a tier, two conflicts for an audit.
+POLICY = Policy(bridged=1, occasions=2, in_a_row=2, repeated=2)
+TEXTS = ("The redis cache holds 512 entries.",) * 2 + (
+    "Memcached instead of redis is an option.",
+    "The violin lesson is on Tuesday.",
+)
+_runs = count()
+
+Undo = Callable[[], object]
+
+
+def judge(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+    """Understands what is honest, and has gossip change and contradict whatever it is shown."""
+    if not text.startswith("Gossip"):
+        return judgement(text)
+    links = [
+        {"to": each["n"], "reason": "gossip", "kind": "contradicts", "strength": 0.9}
+        for each in candidates
+    ]
+    evolutions = [
+        {"note": each["n"], "keywords": ["gossip"], "tags": [], "context": "Gossip.", "reason": ""}
+        for each in candidates
+    ]
+    return judgement(text, links=links, evolutions=evolutions)
+
+
+class Story(Lived):
+    """A namespace of four notes, and all that the lifecycle can do to them."""
+
+    def __init__(self, memory: AgenticMemory, days: Days) -> None:
+        super().__init__(memory, days, f"story{next(_runs)}")
+        self.days.now = max(self.days.now, START)
+        self.ids = [
+            self.add(text, key=f"note{place}", source="user", session=f"s{place}")
+            for place, text in enumerate(TEXTS)
+        ]
+
+    def notes(self) -> dict[str, Note]:
+        found = run(every_note(self.memory._sync, within((self.namespace,))))
+        return {note.id: note for note in found}
+
+    def equals(self) -> list[Note]:
+        """The four as they have to be equal again."""
+        held = self.notes()
+        return [_uncounted(held[id]) for id in self.ids]
+
+    def back(self) -> Undo:
+        """Undoes what happens from now on, note by note, as `revert` does."""
+        before = {id: note.version for id, note in self.notes().items()}
+
+        def undo() -> None:
+            for id, version in before.items():
+                history = self.memory.history(id, namespace=self.namespace)
+                if any(each.version > version and each.changes for each in history):
+                    self.memory.revert(id, namespace=self.namespace, to_version=version)
+
+        return undo
+
+    # -- what can happen: each returns what undoes it, or None where there is nothing to do ----
+
+    def helped(self, one: int, other: int) -> Undo | None:
+        """Used together with success, and maintained: counters, links, bridges, tiers."""
+        undo = self.back()
+        self.use(*dict.fromkeys((self.ids[one], self.ids[other])), query="redis", days=3)
+        self.maintain()
+        return undo
+
+    def misled(self, one: int, other: int) -> Undo | None:
+        """Reported to be wrong, which may put it under audit."""
+        undo = self.back()
+        self.use(self.ids[one], outcome="conflict")
+        self.maintain()
+        return undo
+
+    def wore_out(self, one: int, other: int) -> Undo | None:
+        """A link that is too weak is pruned."""
+        if one == other or self.note(self.ids[one]).status is not Status.FORMED:
+            return None
+        undo = self.back()
+        self.link(self.ids[one], self.ids[other], 0.02)
+        self.maintain(days=1)
+        return undo
+
+    def superseded(self, one: int, other: int) -> Undo | None:
+        """The caller says that one note takes the place of the other."""
+        note = self.note(self.ids[one])
+        if one == other or note.status is Status.ARCHIVED:
+            return None
+        undo = self.back()
+        said: dict[str, Any] = {"session": note.session, "source": note.source}
+        self.add(note.content, key=note.key, supersedes=self.ids[other], **said)
+        return undo
+
+    def contested(self, one: int, other: int) -> Undo | None:
+        """A note corrects the other, and nobody settled that."""
+        if one == other:
+            return None
+        undo = self.back()
+        self.link(self.ids[one], self.ids[other], 0.9, "corrects")
+        run(contest(self.memory._sync, self.memory._rooms.settings, self.note(self.ids[one])))
+        return undo
+
+    def audited(self, one: int, other: int) -> Undo | None:
+        undo = self.back()
+        run(audit(self.memory._sync, self.note(self.ids[one]), "for a test"))
+        return undo
+
+    def resolved(self, one: int, other: int) -> Undo | None:
+        note = self.note(self.ids[one])
+        if note.status is not Status.QUARANTINED and not note.contested_by:
+            return None
+        undo = self.back()
+        self.memory.resolve(note, "keep" if other % 2 else "retire")
+        return undo
+
+    def archived(self, one: int, other: int) -> Undo | None:
+        note = self.note(self.ids[one])
+        if note.status in (Status.ARCHIVED, Status.RAW):
+            return None
+        self.memory.archive(note)
+        return lambda: self.memory.restore(note)
+
+    def restored(self, one: int, other: int) -> Undo | None:
+        note = self.note(self.ids[one])
+        if note.status is not Status.ARCHIVED:
+            return None
+        undo = self.back()
+        self.memory.restore(note)
+        return undo
+
+    def consolidated(self, one: int, other: int) -> Undo | None:
+        """What says the same is merged."""
+        undo = self.back()
+        plan = self.memory.consolidate(self.namespace, similarity=0.1)
+        wanted = Consolidation(plan.namespace, merges=plan.merges, versions=plan.versions)
+        return undo if self.memory.apply(wanted) else None
+
+    def gossiped(self, one: int, other: int) -> Undo | None:
+        """A note that changes others at once, or has to wait, as it is believed; taken back."""
+        source = "user" if one % 2 else None
+        id = self.add(f"Gossip on redis and the violin, part {next(_runs)}.", source=source)
+        return lambda: self.memory.revert_cause(id, namespace=self.namespace)
+
+    def accepted(self, one: int, other: int) -> Undo | None:
+        waiting = self.memory.proposals(self.namespace)
+        if not waiting or self.note(waiting[0].target).status is not Status.FORMED:
+            return None
+        undo = self.back()
+        self.memory.accept(waiting[0])
+        return undo
+
+    def rejected(self, one: int, other: int) -> Undo | None:
+        waiting = self.memory.proposals(self.namespace)
+        if waiting:
+            self.memory.reject(waiting[0])
+        return None
+
+
+STEPS = (
+    Story.helped,
+    Story.misled,
+    Story.wore_out,
+    Story.superseded,
+    Story.contested,
+    Story.audited,
+    Story.resolved,
+    Story.archived,
+    Story.restored,
+    Story.consolidated,
+    Story.gossiped,
+    Story.accepted,
+    Story.rejected,
+)
+_steps = st.lists(
+    st.tuples(st.sampled_from(STEPS), st.integers(0, 3), st.integers(0, 3)),
+    min_size=1,
+    max_size=7,
+)
+
+
+def _uncounted(note: Note) -> Note:
+    links = tuple(
+        replace(link, weight=1.0, used_at=None) for link in sorted(note.links, key=_place)
+    )
+    return replace(
+        note, version=0, revision=None, updated_at=note.created_at, life=NEW, links=links
+    )
+
+
+def _place(link: Any) -> tuple[str, str]:
+    return link.to, link.kind
+
+
+@pytest.fixture(scope="module")
+def days() -> Days:
+    return Days()
+
+
+@pytest.fixture(scope="module")
+def memory(days: Days) -> Iterator[AgenticMemory]:
+    with open_memory(model=chat_model(judge), lifecycle=POLICY, clock=days) as opened:
+        yield opened
+
+
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    # Opened once: an example takes a namespace, and needs nothing else that is new.
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    phases=[Phase.explicit, Phase.generate, Phase.shrink] if EXAMPLES > 50 else [Phase.generate],
+)
+@given(steps=_steps)
+def test_whatever_the_lifecycle_did_is_undone_in_turn(
+    memory: AgenticMemory, days: Days, steps: list[tuple[Any, int, int]]
+) -> None:
+    story = Story(memory, days)
+    before = story.equals()
+    undos: list[Undo] = []
+    for step, one, other in steps:
+        if undo := step(story, one, other):
+            undos.append(undo)
+        assert memory.check() == []
+    for undo in reversed(undos):
+        undo()
+        assert memory.check() == []
+    assert story.equals() == before
+    memory.forget_namespace(story.namespace)
