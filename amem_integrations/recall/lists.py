@@ -7,7 +7,6 @@ who spoke is told by the list that a note is in, and places and times come from 
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import TypeVar
 
 from amem_integrations.conditions import Condition, both, ids, match
@@ -26,9 +25,7 @@ _PLACED = 48
 # How many notes there may be at a place, all in all: turns are made into several.
 _A_PLACE = 16
 # How long a list may get to have all notes of one score in it, such as those that say the same.
-_MOST_TIED = 10_000
-
-_id = itemgetter(0)
+_MOST_LEVEL = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +78,20 @@ async def _certain(
 ) -> list[list[Scored]]:
     """The lists without what chance chose: the last score of one that was cut.
 
-    A list of one score alone is asked for again, longer, and its first notes by id are taken.
+    A list that is little else is asked for again, longer, and of the notes with that score the
+    first by id are taken.
     """
     found = [_above_the_cut(query, each) for query, each in zip(queries, answers, strict=True)]
-    tied = [place for place, each in enumerate(answers) if each and not found[place]]
-    if tied:
-        longer = [replace(queries[place], limit=_MOST_TIED) for place in tied]
-        for place, each in zip(tied, await io.engine.query(longer), strict=True):
-            best = sorted((scored for scored in each if scored.score >= each[0].score), key=_id)
-            found[place] = best[: queries[place].limit]
+    level = [
+        place
+        for place, each in enumerate(answers)
+        if len(each) == queries[place].limit > 2 * len(found[place])
+    ]
+    if level:
+        longer = [replace(queries[place], limit=_MOST_LEVEL) for place in level]
+        for place, each in zip(level, await io.engine.query(longer), strict=True):
+            ordered = sorted(each, key=lambda scored: (-scored.score, scored.id))
+            found[place] = ordered[: queries[place].limit]
     return found
 
 

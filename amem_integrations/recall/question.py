@@ -38,7 +38,7 @@ class Question:
 def read_question(query: str, speakers: Collection[str], now: datetime) -> Question:
     """speakers: all that the namespace knows. now: when it is asked, for "yesterday"."""
     people = [speaker for speaker in speakers if speaker.lower() not in ASSISTANTS]
-    patterns = {speaker: _name(speaker, query) for speaker in people}
+    patterns = {speaker: _name(speaker, query) for speaker in people if _occurs(speaker, query)}
     named = [speaker for speaker, name in patterns.items() if _is_named(name, query)]
     text = query
     for speaker in named:
@@ -65,6 +65,12 @@ def _about(
 
 def _first(speaker: str) -> str:
     return (speaker.split() or [speaker])[0]
+
+
+def _occurs(speaker: str, query: str) -> bool:
+    """Whether it is worth looking closer, as it seldom is where there are many speakers."""
+    first = _first(speaker)
+    return first in query or first.lower() in query
 
 
 def _name(speaker: str, query: str) -> re.Pattern[str]:

@@ -44,7 +44,7 @@ _PAGE = 256
 _READ = 30
 # Of how many the notes are chosen by a reranker, or by how they differ.
 CHOICE = 40
-_MOST_SPEAKERS = 64
+_MOST_SPEAKERS = 1000
 
 
 async def search(

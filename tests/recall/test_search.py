@@ -245,18 +245,23 @@ def cosines(canned: Canned, depth: int) -> set[str]:
     return set(lists.cosines)
 
 
-@pytest.mark.parametrize(("depth", "held"), [(3, "a"), (5, "abcd")])
+@pytest.mark.parametrize(("depth", "held"), [(3, "ab"), (5, "abcd")])
 def test_a_list_that_is_cut_among_equals_holds_none_of_them(
     canned: Canned, depth: int, held: str
 ) -> None:
     """Which of them got in is chance, and differs from one store to the next."""
     ids = {name: canned.add(name) for name in "abcd"}
-    canned.answer({"a": 0.9, "b": 0.5, "c": 0.5, "d": 0.5})
+    canned.answer({"a": 0.9, "b": 0.8, "c": 0.5, "d": 0.5})
     assert cosines(canned, depth) == {ids[name] for name in held}
 
 
-def test_of_a_list_of_equals_the_first_by_id_are_taken(canned: Canned) -> None:
-    ids = [canned.add(name) for name in "abcd"]
-    scores = {"d": 0.5, "c": 0.5, "a": 0.5, "b": 0.5}
+@pytest.mark.parametrize("best", [0.5, 0.9])
+def test_of_a_list_of_hardly_anything_but_equals_the_first_by_id_are_taken(
+    canned: Canned, best: float
+) -> None:
+    ids = {canned.add(name): name for name in "abcd"}
+    scores = {"d": 0.5, "c": 0.5, "a": best, "b": 0.5}
     canned.answer(scores, {**scores, "e": 0.4})
-    assert cosines(canned, 2) == set(sorted(ids)[:2])
+    first = [id for id in sorted(ids) if best == 0.5 or ids[id] != "a"]
+    wanted = first[:3] if best == 0.5 else [canned.id("a"), *first[:2]]
+    assert cosines(canned, 3) == set(wanted)

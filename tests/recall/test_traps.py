@@ -102,6 +102,21 @@ def test_names_that_are_words_ask_for_a_speaker_only_where_they_are_names(
     assert asked == ({speaker} if speaker else set())
 
 
+def test_in_a_crowd_whoever_spoke_least_is_still_known_by_name() -> None:
+    said = [("Kim", "It is a canoe."), *((f"Ann{n % 80}", "It is a canoe.") for n in range(160))]
+    with open_memory(formation="off") as memory:
+        memory.add_many(
+            [
+                {"content": text, "speaker": speaker, "session": "s", "sequence": place}
+                for place, (speaker, text) in enumerate(said)
+            ],
+            namespace=CHAT,
+        )
+        (best,) = found(memory, "What did Kim say?", at=None, k=1)
+    assert best.note.speaker == "Kim"
+    assert "speaker" in best.why
+
+
 @pytest.mark.parametrize(
     ("query", "days"),
     [
