@@ -5,6 +5,7 @@ Those of a framework are tested with its adapters.
 
 import json
 import os
+import re
 from typing import Any
 
 import pytest
@@ -65,3 +66,8 @@ def test_a_notebook_is_small_and_says_where_a_real_model_goes(notebook: str) -> 
     outputs = [each for cell in cells for each in cell.get("outputs", ())]
     assert {each["output_type"] for each in outputs} == {"stream"}
     assert "openai:gpt-4o-mini" in text or "OpenAI(...)" in text
+
+
+def test_the_readme_links_every_notebook() -> None:
+    readme = (COOKBOOK.parent / "README.md").read_text("utf-8")
+    assert set(re.findall(r"\(cookbook/(\w+\.ipynb)\)", readme)) == set(NOTEBOOKS)
