@@ -52,6 +52,26 @@ class Fragile:
         return getattr(self._engine, name)
 
 
+class Counting:
+    """An engine that counts what it is asked, each question of a batch by itself."""
+
+    calls = 0
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._engine, name)
+        if name not in ("get", "scroll", "query", "count", "facet", "patch", "commit", "insert"):
+            return found
+
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            self.calls += len(args[0]) if name == "query" else 1
+            return found(*args, **kwargs)
+
+        return counted
+
+
 class Days:
     now = START
 
@@ -128,8 +148,11 @@ def measure(size: int) -> dict[str, float]:
         days.now += timedelta(days=40)
         rounds: list[tuple[float, Maintained]] = []
         killing, _ = timed(lambda: killed_half_way(memory, size // 4))
+        engine = Counting(memory._sync.engine)
+        cpu = time.process_time()
         while not rounds or rounds[-1][1].left:
-            rounds.append(timed(lambda: once(memory)))
+            rounds.append(timed(lambda: once(memory, engine)))
+        cpu = time.process_time() - cpu
         total = Maintained()
         for _, done in rounds:
             total += done
@@ -144,9 +167,15 @@ def measure(size: int) -> dict[str, float]:
         slowest = max(seconds for seconds, _ in rounds)
         first = killing + sum(seconds for seconds, _ in rounds)
         print(f"  first {first:.2f} s, {1e3 * first / size:.2f} ms a note; slowest {slowest:.2f} s")
+        print(f"  {engine.calls / size:.2f} engine calls, {1e3 * cpu / size:.2f} ms of CPU each")
         print(f"  nothing due {1e3 * idle:.1f} ms; a sweep {sweep:.2f} s")
         assert once(memory) == Maintained()
-        return {"first": first / size, "sweep": sweep / size}
+        return {
+            "first": first / size,
+            "CPU": cpu / size,
+            "calls": engine.calls / size,
+            "sweep": sweep / size,
+        }
 
 
 def main() -> None:
@@ -155,7 +184,7 @@ def main() -> None:
     least, most = min(sizes), max(sizes)
     for name in results[least]:
         ratio = results[most][name] / results[least][name]
-        print(f"{name}: {ratio:.2f} times as long a note at {most:,} as at {least:,}")
+        print(f"{name}: {ratio:.2f} times as much a note at {most:,} as at {least:,}")
 
 
 if __name__ == "__main__":
