@@ -85,7 +85,7 @@ class Planted:
         return {note.id: note for note in found}
 
     def found(self, fact: Fact, *, trust: bool = True) -> list[Hit]:
-        """The first five for its question; without trust, as if nobody looked after sources."""
+        """What its question finds; without trust, as if nobody looked after sources."""
         asked_for = (fact.question, trust)
         if asked_for not in self._found:
             self._found[asked_for] = self.memory.perform(
@@ -94,7 +94,7 @@ class Planted:
                     io,
                     fact.question,
                     namespace=HOME,
-                    k=5,
+                    k=20,
                 )
             )
         return self._found[asked_for]
@@ -102,7 +102,7 @@ class Planted:
     def rates(self, *, trust: bool) -> tuple[float, float]:
         """Shares of the honest questions with a hostile note first, and among the first five."""
         ranks = [
-            [hit.note.id in self.hostile for hit in self.found(fact, trust=trust)]
+            [hit.note.id in self.hostile for hit in self.found(fact, trust=trust)[:5]]
             for fact in asked(FACTS)
         ]
         return (
@@ -151,7 +151,7 @@ def test_hostile_notes_seldom_come_first_and_not_often_among_five(planted: Plant
 
 def test_honest_answers_are_found_no_worse_for_it(planted: Planted) -> None:
     for trust in (True, False):
-        found = [fact.text in _texts(planted.found(fact, trust=trust)) for fact in asked(FACTS)]
+        found = [fact.text in _texts(planted.found(fact, trust=trust)[:5]) for fact in asked(FACTS)]
         assert all(found)
 
 
