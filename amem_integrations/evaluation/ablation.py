@@ -10,11 +10,11 @@ from dataclasses import fields, replace
 from typing import Any
 
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.recall.options import RecallOptions
+from amem_integrations.recall.options import SHARES, RecallOptions
 
 
 def switches(options: RecallOptions) -> list[str]:
-    """The settings that are above zero or true, and may be zero or false."""
+    """The settings that do something, and may do nothing."""
     return [name for name in _values(options) if _off(options, name) is not None]
 
 
@@ -53,10 +53,13 @@ def _values(options: RecallOptions) -> Mapping[str, Any]:
 
 def _off(options: RecallOptions, name: str) -> RecallOptions | None:
     value = _values(options)[name]
-    if not isinstance(value, bool | int | float) or not value:
+    if not isinstance(value, bool | int | float):
+        return None
+    off = 1.0 if name in SHARES else type(value)(0)
+    if value == off:
         return None
     try:
-        return replace(options, **{name: type(value)(0)})
+        return replace(options, **{name: off})
     except InvalidInputError:
         return None
 

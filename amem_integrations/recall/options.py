@@ -6,6 +6,8 @@ from math import isfinite
 from amem_integrations.errors import InvalidInputError
 
 SIGNALS = ("dense", "sparse", "reply", "answer", "speaker", "date", "statement", "length")
+SHARES = ("superseded", "contested", "asking")
+"""What is left of a score: 1 switches one off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class RecallOptions:
                 "Signal weights are 0 or more, and dense or sparse is above 0; got "
                 f"{', '.join(f'{name}={weight}' for name, weight in weights.items())}."
             )
-        for name in ("damping", "superseded", "contested", "asking", "path", "diversity"):
+        for name in ("damping", *SHARES, "path", "diversity"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInputError(f"{name} lies in [0, 1]; got {getattr(self, name)}.")
         check_relevance(self.min_relevance)
