@@ -13,6 +13,7 @@ from amem_integrations.conditions import Condition, both, ids, match
 from amem_integrations.judgement import KINDS_SEEN
 from amem_integrations.note import Hit, Link, Note
 from amem_integrations.ports import IO, Query, Vector
+from amem_integrations.recall.lists import certain
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.rank import Ranked
 from amem_integrations.recall.scope import Scope
@@ -108,14 +109,15 @@ def place(hit: Hit) -> tuple[float, float, str]:
 async def _linked(
     io: IO, scope: Scope, sources: Sequence[Note], vector: Vector, fan_out: int
 ) -> list[str]:
-    """Ids of the notes in scope that link to one of `sources` or are linked from one."""
+    """Ids of the nearest notes in scope that links connect to one of `sources`, in order."""
     targets = {link.to: None for note in sources for link in note.outgoing}
     ways: tuple[Condition, ...] = (match("link_ids", *(note.id for note in sources)),)
     if targets:
         ways += (ids(list(targets)),)
     where = both(scope.where, AnyOf(ways))
-    [found] = await io.engine.query([Query(vector, where, fan_out)])
-    return [scored.id for scored in found]
+    [found], _ = await certain(io, [Query(vector, where, fan_out + 1)])
+    found.sort(key=lambda scored: (-scored.score, scored.id))
+    return [scored.id for scored in found[:fan_out]]
 
 
 def _edges(sources: Collection[str], notes: Mapping[str, Note]) -> Iterator[tuple[str, Link]]:

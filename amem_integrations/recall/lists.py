@@ -59,8 +59,7 @@ async def listed(
         if options.sparse and terms.indices:
             sparse.append(Query(terms, where, depth, corpus=corpus))
     queries = [*dense, *sparse]
-    answers = await io.engine.query(queries) if queries else []
-    found = await _certain(io, queries, answers)
+    found, are_complete = await certain(io, queries)
     asked: dict[str, float] = {}
     for each, (sureness, _) in zip(found, scopes * 2, strict=False):
         if sureness:
@@ -69,18 +68,17 @@ async def listed(
         _scores(found[: len(dense)]),
         _scores(found[len(dense) :]),
         asked,
-        all(len(each) < depth for each in answers),
+        are_complete,
     )
 
 
-async def _certain(
-    io: IO, queries: Sequence[Query], answers: Sequence[list[Scored]]
-) -> list[list[Scored]]:
-    """The lists without what chance chose: the last score of one that was cut.
+async def certain(io: IO, queries: Sequence[Query]) -> tuple[list[list[Scored]], bool]:
+    """What the queries find, without what chance chose; and whether none of the lists was cut.
 
-    A list that is little else is asked for again, longer, and of the notes with that score the
-    first by id are taken.
+    Chance chooses among the notes with the last score of a list that was cut, so these are left
+    out. A list that is little else is asked for again, longer, and of them the first by id stay.
     """
+    answers = await io.engine.query(queries) if queries else []
     found = [_above_the_cut(query, each) for query, each in zip(queries, answers, strict=True)]
     level = [
         place
@@ -92,7 +90,8 @@ async def _certain(
         for place, each in zip(level, await io.engine.query(longer), strict=True):
             ordered = sorted(each, key=lambda scored: (-scored.score, scored.id))
             found[place] = ordered[: queries[place].limit]
-    return found
+    cut = any(len(each) >= query.limit for query, each in zip(queries, answers, strict=True))
+    return found, not cut
 
 
 def _above_the_cut(query: Query, found: list[Scored]) -> list[Scored]:

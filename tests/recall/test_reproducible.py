@@ -1,14 +1,17 @@
 """The same notes and question give the same answer, whatever else is stored and in which order."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
 from amem_integrations import AgenticMemory, Hit
 from amem_integrations.formation.embedding import embedded_points
-from amem_integrations.note import Note, make_note
+from amem_integrations.note import Link, Note, make_note
 from amem_integrations.operations import Rooms
 from amem_integrations.ports import IO
+from amem_integrations.recall.options import RecallOptions
+from amem_integrations.recall.search import search
 from tests.recall.canned import NOW
 from tests.support import open_memory
 
@@ -81,3 +84,26 @@ def test_the_order_of_writing_changes_no_answer(said: list[str]) -> None:
         store(one, notes)
         store(two, notes[::-1])
         assert asked(one) == asked(two)
+
+
+def test_of_equal_notes_that_a_hub_leads_to_the_order_of_writing_chooses_none() -> None:
+    crowd = made("mine", [f"A kayak trip on the river, day {n}" for n in range(120)])
+    hub, *spokes = [
+        make_note(text, namespace="mine", now=NOW, key=f"{n}-{text}")
+        for n, text in enumerate(["My kayak leaks badly", *["zebra stripes"] * 40])
+    ]
+    linked = [
+        spoke.evolve(links=(Link(spoke.id, hub.id, "goes with it", NOW),)) for spoke in spokes
+    ]
+    notes = [hub, *linked, *crowd]
+    for fan_out in (4, 32):
+        options = RecallOptions(damping=0.9, fold=False, fan_out=fan_out)
+        ask = partial(search, query="kayak leaks badly", namespace=("mine",), k=8, options=options)
+        found: list[list[str | None]] = []
+        for order in (notes, notes[::-1]):
+            with open_memory() as memory:
+                store(memory, order)
+                hits = memory.perform(lambda _, io, ask=ask: ask(io))
+                found.append([hit.note.key for hit in hits])
+        assert found[0] == found[1]
+        assert any("zebra" in (key or "") for key in found[0])
