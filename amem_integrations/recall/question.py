@@ -17,6 +17,7 @@ _ADDRESSED = 0.4
 # The namespace's owner asks: who says "I" there is a user, not the assistant.
 _I = re.compile(r"\b(?:[Ii]|[Mm](?:e|y|ine|yself)|[Ww]e|[Uu]s|[Oo]urs?)\b|[我咱]")
 _YOU = re.compile(r"\byou(?:r|rs|rself)?\b|[你您]", re.IGNORECASE)
+_LATIN = "\u024f"
 _POSSESSIVE = r"(?:['\u2019]s\b)?"
 
 
@@ -41,7 +42,8 @@ def read_question(query: str, speakers: Collection[str], now: datetime) -> Quest
     patterns = {speaker: _name(speaker, query) for speaker in people if _occurs(speaker, query)}
     named = [speaker for speaker, name in patterns.items() if _is_named(name, query)]
     text = query
-    for speaker in named:
+    # The whole names go first, so that nothing of them is left.
+    for speaker in sorted(named, key=len, reverse=True):
         text = patterns[speaker].sub(_unless_month, text)
     return Question(
         text=" ".join(text.split()) if re.search(r"\w", text) else query,
@@ -56,7 +58,8 @@ def _about(
     query: str, named: list[str], people: list[str], with_assistant: bool
 ) -> Mapping[str, float]:
     if len({_first(speaker) for speaker in named}) == 1:
-        return dict.fromkeys(named, 1.0)
+        whole = [each for each in named if each.lower() in query.lower()]
+        return dict.fromkeys(whole or named, 1.0)
     if named or not with_assistant or not _I.search(query):
         return {}
     # Users ask for what they said themselves, unless they ask what they were told.
@@ -80,11 +83,12 @@ def _name(speaker: str, query: str) -> re.Pattern[str]:
     """
     first = _first(speaker)
     names = "|".join(re.escape(name) for name in dict.fromkeys((speaker, first)))
-    if not first.isascii():
-        # Names of scripts that do not set words apart have no boundaries to look for.
-        return re.compile(f"(?:{names}){_POSSESSIVE}")
     small = query == query.lower() and first.lower() not in STOP["en"]
     flags = re.IGNORECASE if small else re.NOFLAG
+    if max(first, default="") > _LATIN:
+        # Names of scripts that do not set words apart have no boundaries to look for, and in
+        # others they are inflected.
+        return re.compile(f"(?:{names}){_POSSESSIVE}", flags)
     return re.compile(rf"(?<!\w)(?:{names}){_POSSESSIVE}(?!\w)", flags)
 
 

@@ -36,6 +36,27 @@ def test_a_named_speaker_is_asked_about_and_not_matched(
 
 
 @pytest.mark.parametrize(
+    ("speaker", "query", "named"),
+    [
+        ("Ünal", "what did ünal say?", True),
+        ("Zoë", "Where is Zoë's kayak?", True),
+        ("Zoë", "Where is the Zoëtrope?", False),
+        ("Иван", "Что сказал Иван?", True),
+        ("Иван", "что сказал иван?", True),
+        ("李雷", "李雷说了什么", True),
+    ],
+)
+def test_names_of_any_script_are_known(speaker: str, query: str, named: bool) -> None:
+    assert read_question(query, (speaker, "Ann"), NOW).named is named
+
+
+def test_a_whole_name_means_nobody_else_of_that_first_name() -> None:
+    both = ("Ann Lee", "Ann Smith")
+    assert read_question("What does Ann like?", both, NOW).about == dict.fromkeys(both, 1.0)
+    assert read_question("What does Ann Lee like?", both, NOW).about == {"Ann Lee": 1.0}
+
+
+@pytest.mark.parametrize(
     ("query", "named"),
     [
         ("Will the cache be replaced?", False),
