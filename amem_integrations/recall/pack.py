@@ -51,13 +51,16 @@ def pack(
         its rank. Time serves what is said in turns, and what is said again otherwise later.
     Raises InvalidInputError for another order.
     """
-    if order not in _HEADERS:
+    if order not in tuple(_HEADERS):
         raise InvalidInputError(f"order is 'relevance' or 'time'; got {order!r}.")
     count = count_tokens or estimate_tokens
     in_time = order == "time"
     used = count(_block([], order))
     chosen: list[tuple[Note, str]] = []
     for hit in hits:
+        if count_tokens is None and len(hit.note.content) > 4 * token_budget:
+            # By the estimate, no token is longer; megabytes are not made into a line in vain.
+            continue
         line = _line(hit.note, ids, len(chosen) + 1 if in_time else None)
         tokens = count(line + "\n")
         if used + tokens <= token_budget:

@@ -235,9 +235,24 @@ def test_best_first_no_note_says_a_rank() -> None:
     assert all("rank" not in record for record in records(pack(BOARD, 1000)))
 
 
-def test_another_order_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="'relevance' or 'time'; got 'newest'"):
-        pack(BOARD, 1000, order="newest")  # pyright: ignore[reportArgumentType]
+@pytest.mark.parametrize("order", ["newest", None, ["time"]])
+def test_another_order_is_refused(order: Any) -> None:
+    with pytest.raises(InvalidInputError, match="'relevance' or 'time'; got "):
+        pack(BOARD, 1000, order=order)
+
+
+def test_a_note_far_too_long_is_passed_over_without_being_written_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written: list[str] = []
+    dumps = json.dumps
+    monkeypatch.setattr(
+        "amem_integrations.recall.pack.json.dumps",
+        lambda fields, **how: (written.append(fields["content"]), dumps(fields, **how))[1],
+    )
+    long = "what is tea? " * 100_000
+    packed = pack([hit(note(long)), hit(note("tea"))], 200)
+    assert [each["content"] for each in records(packed)] == written == ["tea"]
 
 
 def test_a_block_in_the_order_of_time_is_shortened_by_its_least_relevant_notes() -> None:
