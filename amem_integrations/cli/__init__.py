@@ -2,7 +2,7 @@
 
 `app` has the commands of a user, `tending` and `work` those of an operator, `options` what they
 have in common; `demo` the demonstration, `conversation` its data, `render` what a terminal shows,
-`usage` what it shows of model calls; `plots` pictures; `eval` the measuring of recall,
+`usage` what it shows of model calls; `plots` pictures; `eval` and `eval_…` what measures,
 `eval_table` its tables.
 """
 

@@ -96,6 +96,7 @@ def qa(
     """
     from amem_integrations.evaluation.qa.document import save
     from amem_integrations.evaluation.qa.kept import KeptLines
+    from amem_integrations.evaluation.qa.libraries import library
     from amem_integrations.evaluation.qa.metering import Limits, MeteredModel
     from amem_integrations.evaluation.qa.report import as_dict, setup_of
     from amem_integrations.evaluation.qa.run import Run, scorable
@@ -132,6 +133,9 @@ def qa(
             forecast = [asdict(each) for each in run.forecast(chosen, budgets, priced)]
             _print(forecast, as_json, show_forecast)
             return
+        for name in ("nltk", "rouge_score"):
+            # What is missing is said before anything is asked.
+            library(name)
         with _progress(metered) as progress:
             asked = run.ask(chosen, budgets, progress)
         if draw_map:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,24 @@ def test_a_dry_run_asks_nothing(model: ScriptedChatModel) -> None:
     assert bm25["usd"] > 0
     assert "in all" in call(*arguments).stdout
     assert model.calls == []
+
+
+def test_without_the_extra_nothing_is_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "rouge_score", None)
+    result = call("--systems", "nothing")
+    assert result.exit_code == 1
+    assert "amem-integrations[eval]" in result.output
+    assert (tmp_path / "amem-qa" / "answers.jsonl").read_text() == ""
+
+
+def test_a_limit_of_no_call_leaves_everything_to_be_asked(model: ScriptedChatModel) -> None:
+    arguments = ("--systems", "bm25", "--model", "openai:gpt-4o-mini", "--max-calls", "0")
+    result = call(*arguments)
+    assert result.exit_code == 0, result.output
+    assert "Nothing is answered yet" in result.stdout
+    assert report(*arguments)["missing"] == 60
 
 
 @pytest.mark.parametrize(
