@@ -244,14 +244,16 @@ def test_another_order_is_refused(order: Any) -> None:
 def test_a_note_far_too_long_is_passed_over_without_being_written_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    hits = [hit(note("what is tea? " * 100_000)), hit(note("tea"))]
     written: list[str] = []
     dumps = json.dumps
-    monkeypatch.setattr(
-        "amem_integrations.recall.pack.json.dumps",
-        lambda fields, **how: (written.append(fields["content"]), dumps(fields, **how))[1],
-    )
-    long = "what is tea? " * 100_000
-    packed = pack([hit(note(long)), hit(note("tea"))], 200)
+
+    def listening(fields: dict[str, Any], **how: Any) -> str:
+        written.append(fields["content"])
+        return dumps(fields, **how)
+
+    monkeypatch.setattr(json, "dumps", listening)
+    packed = pack(hits, 200)
     assert [each["content"] for each in records(packed)] == written == ["tea"]
 
 
