@@ -8,7 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError, StoreError
-from amem_integrations.formation.contest import CONTESTED, SUPERSEDED, contradictions, holds_from
+from amem_integrations.formation.contest import (
+    CONTESTED,
+    CONTRADICTING,
+    SUPERSEDED,
+    contradictions,
+    holds_from,
+)
 from amem_integrations.formation.revise import revised
 from amem_integrations.lifecycle.change import change
 from amem_integrations.note import Change, Link, Note, Revision, Status
@@ -44,7 +50,9 @@ async def undo(io: IO, note: Note, version: int) -> Note:
         if found.kind in (SUPERSEDED, CONTESTED):
             rest = [each for each in chain if each is not found]
             held = await load(io, contradictions(rest), note.namespace)
-            fields["valid_until"] = min(map(holds_from, held.values()), default=None)
+            # One that was taken back does not say so any more, though history tells that it did.
+            still = (each for each in held.values() if _contradicts(each, note))
+            fields["valid_until"] = min(map(holds_from, still), default=None)
         await _only_present(io, note, fields)
         after = revised(
             note,
@@ -62,6 +70,11 @@ async def undo(io: IO, note: Note, version: int) -> Note:
             raise NoteNotFoundError(f"Note {note.id} was forgotten while a change was undone.")
         note = again[note.id]
     raise StoreError(f"Note {note.id} kept changing while a change of it was being undone.")
+
+
+def _contradicts(one: Note, other: Note) -> bool:
+    ways = (link for link in one.outgoing if link.kind in CONTRADICTING)
+    return one.id in other.contested_by or any(link.to == other.id for link in ways)
 
 
 def _is_apart(revision: Revision) -> bool:

@@ -14,8 +14,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from amem_integrations import AgenticMemory, Note, Policy, Status
+from amem_integrations import AgenticMemory, Link, Note, Policy, Status
+from amem_integrations.formation.revise import revised
 from amem_integrations.lifecycle.audit import audit
+from amem_integrations.lifecycle.change import change
 from amem_integrations.lifecycle.conflicts import contest
 from amem_integrations.lifecycle.plan import Consolidation
 from amem_integrations.ports import run
@@ -67,6 +69,16 @@ class Story(Lived):
         found = run(every_note(self.memory._sync, within((self.namespace,))))
         return {note.id: note for note in found}
 
+    def bind(self, source: str, to: str, weight: float, kind: str = "bridge") -> None:
+        """Give one note a link to another, as a change of its own."""
+        before = self.note(source)
+        link = Link(source, to, "for a test", self.days(), kind, weight)
+        links = (*(each for each in before.outgoing if each.to != to), link)
+        after = revised(
+            before, replace(before, links=links), "bridged", source, self.days(), "tests"
+        )
+        assert run(change(self.memory._sync, [(before, after)]))
+
     def equals(self) -> list[Note]:
         """The four as they have to be equal again."""
         held = self.notes()
@@ -105,7 +117,7 @@ class Story(Lived):
         if one == other or self.note(self.ids[one]).status is not Status.FORMED:
             return None
         undo = self.back()
-        self.link(self.ids[one], self.ids[other], 0.02)
+        self.bind(self.ids[one], self.ids[other], 0.02)
         self.maintain(days=1)
         return undo
 
@@ -124,7 +136,7 @@ class Story(Lived):
         if one == other:
             return None
         undo = self.back()
-        self.link(self.ids[one], self.ids[other], 0.9, "corrects")
+        self.bind(self.ids[one], self.ids[other], 0.9, "corrects")
         run(contest(self.memory._sync, self.memory._rooms.settings, self.note(self.ids[one])))
         return undo
 

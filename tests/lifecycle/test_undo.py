@@ -54,6 +54,18 @@ def test_one_of_two_contradictions_is_undone(memory: AgenticMemory, which: int) 
     assert found.valid_until == days[1 - which]
 
 
+def test_of_two_notes_that_took_its_place_none_is_left(memory: AgenticMemory) -> None:
+    old = memory.add("The redis cache", occurred_at=MONDAY)
+    new = [
+        memory.add(f"Violin {day}", occurred_at=MONDAY + timedelta(days=day), supersedes=old)
+        for day in (1, 2)
+    ]
+    for note in reversed(new):
+        [linked] = [each.version for each in memory.history(note) if each.kind == "linked"]
+        memory.revert(note, only=linked)
+    assert again(memory, old).valid_until is None
+
+
 async def test_the_undoing_of_one_change_can_be_undone(memory: AgenticMemory) -> None:
     old = memory.add("The redis cache")
     first = memory.add("Violin lesson")
