@@ -124,7 +124,13 @@ class Story(Lived):
     def superseded(self, one: int, other: int) -> Undo | None:
         """The caller says that one note takes the place of the other."""
         note = self.note(self.ids[one])
-        if one == other or note.status is Status.ARCHIVED:
+        # Left out: what a caller supersedes while it is contested. Undone and the contest taken
+        # back, it keeps the caller's date.
+        if (
+            one == other
+            or note.status is Status.ARCHIVED
+            or self.note(self.ids[other]).contested_by
+        ):
             return None
         undo = self.back()
         said: dict[str, Any] = {"session": note.session, "source": note.source}
