@@ -251,6 +251,8 @@ def memory(days: Days) -> Iterator[AgenticMemory]:
 @settings(
     max_examples=EXAMPLES,
     deadline=None,
+    # The same few in every run of the suite; the long form looks for new ones.
+    derandomize="AMEM_TEST_EXAMPLES" not in os.environ,
     # Opened once: an example takes a namespace, and needs nothing else that is new.
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     phases=[Phase.explicit, Phase.generate, Phase.shrink] if EXAMPLES > 50 else [Phase.generate],
