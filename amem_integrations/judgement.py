@@ -48,6 +48,9 @@ class Subject:
     background: tuple[Note, ...] = ()
 
 
+BY_STATISTICS = "llm-free"
+"""The name of the analyst that asks no model; what it writes of a note are the note's own words."""
+
 KINDS_SEEN = ("shared-words", "near", "sequence")
 """What connects two notes, where statistics can see it, and so can a search by itself."""
 

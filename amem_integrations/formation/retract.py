@@ -16,6 +16,7 @@ from amem_integrations.formation.embedding import embedded_points, known_vectors
 from amem_integrations.formation.history import took_part, without
 from amem_integrations.formation.traces import carried, passed_on
 from amem_integrations.formation.waiting import concerning
+from amem_integrations.judgement import BY_STATISTICS
 from amem_integrations.namespace import Namespace, encode
 from amem_integrations.note import DISTILS, Note, Revision, Status
 from amem_integrations.ports import IO, Point
@@ -142,8 +143,8 @@ async def _retract_from(
             )
             return Retraction(), frozenset()
         chain = await revisions(io, note)
-        if there and not any(each.sources and took_part(each, gone) for each in chain):
-            # Statistics write a note's own words, so that what they had of it is as true as before.
+        if there and all(_is_own(each) for each in chain if took_part(each, gone)):
+            # What they had of it is as true as before.
             return Retraction(), frozenset()
         since = await contradicted_since(io, note, chain)
         rest, clean = without(note, chain, gone, since, there=there)
@@ -156,6 +157,11 @@ async def _retract_from(
             links = len(note.outgoing) - len(rest.outgoing)
             return Retraction(evolutions, links, unformed), passed_on(note, rest, origin)
     raise StoreError(f"Note {owner} kept changing while a note it drew on was taken back.")
+
+
+def _is_own(revision: Revision) -> bool:
+    """Whether it was written from the note's own words."""
+    return revision.analyst.split("/")[0] == BY_STATISTICS
 
 
 async def contradicted_since(

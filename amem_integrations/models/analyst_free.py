@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from amem_integrations.errors import AnalysisError
 from amem_integrations.judgement import (
+    BY_STATISTICS,
     Evolution,
     Judgement,
     LinkProposal,
@@ -38,7 +39,7 @@ MAX_EVOLVED_TAGS = 6
 class FreeAnalyst:
     """Implements `ports.Analyst` by statistics (paper §3.1–3.3 without a model)."""
 
-    name: str = "llm-free"
+    name: str = BY_STATISTICS
     reads_candidates: bool = False
     needs_statistics: bool = True
 
