@@ -13,7 +13,7 @@ from amem_integrations.lifecycle.export import note_line
 from amem_integrations.lifecycle.lines import read_entry, read_json
 from amem_integrations.note import Note, Status, make_note, note_id
 from amem_integrations.standing import Life, Tier, life_from, life_json
-from amem_integrations.store.schema import as_read, note_from, note_point
+from amem_integrations.store.schema import as_read, micros, note_from, note_point
 
 NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 OTHER = note_id(("a",), "other")
@@ -129,3 +129,15 @@ def test_a_standing_is_carried_to_another_namespace() -> None:
     # Reports of use stay where they were made, so counting begins anew there.
     assert entry.note.life == replace(LIVED, counted=0)
     assert len(entry.coherent) == 2
+
+
+def test_forgetting_who_contested_a_note_leaves_nothing_of_what_was_undone_before() -> None:
+    third = note_id(("a",), "third")
+    first = contested(formed())
+    sooner = NOW + timedelta(days=1)
+    second = revised(first, replace(first, valid_until=sooner), "superseded", third, NOW, "caller")
+    undone = replace(second, valid_until=first.valid_until)
+    last = revised(second, undone, "reverted", second.id, NOW, "caller")
+    chain = [each.revision for each in (formed(), first, second, last)]
+    rest, _ = without(last, chain, OTHER, {third: micros(sooner)})  # type: ignore[arg-type]
+    assert (rest.valid_until, rest.contested_by, rest.trust) == (None, (), 1.0)

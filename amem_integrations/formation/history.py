@@ -230,14 +230,23 @@ def _next(
     if revision.kind == "reverted" and (target := _restored(was, past)):
         # A revert leaves out links to notes that are gone, and parks what would be raw.
         kept = {} if target.formed else {name: was[name] for name in ("links", "status")}
-        kept |= {name: was[name] for name in _STANDING if was[name] != target.was[name]}
-        return _Moment(was, target.would | kept, target.formed)
+        return _Moment(was, target.would | kept | _stood(was, before, past), target.formed)
     would = before.would | changed
     if before.carries:
         would["context"] = before.would["context"]
         for name in changed.keys() & _TERMS:
             would[name] = _reapplied(revision.changes[name], before.would, name, written)
     return _Moment(was, would, before.formed)
+
+
+def _stood(was: dict[str, Any], before: _Moment, past: Sequence[_Moment]) -> dict[str, Any]:
+    """How the note would stand after a revert: as it would when it last stood as it does now."""
+    stood: dict[str, Any] = {}
+    for name in _STANDING:
+        same = (each.would[name] for each in reversed(past) if each.was[name] == was[name])
+        unchanged = was[name] == before.was[name]
+        stood[name] = before.would[name] if unchanged else next(same, was[name])
+    return stood
 
 
 def _restored(was: dict[str, Any], past: Sequence[_Moment]) -> _Moment | None:

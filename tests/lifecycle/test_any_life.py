@@ -124,13 +124,7 @@ class Story(Lived):
     def superseded(self, one: int, other: int) -> Undo | None:
         """The caller says that one note takes the place of the other."""
         note = self.note(self.ids[one])
-        # Left out: what a caller supersedes while it is contested. Undone and the contest taken
-        # back, it keeps the caller's date.
-        if (
-            one == other
-            or note.status is Status.ARCHIVED
-            or self.note(self.ids[other]).contested_by
-        ):
+        if one == other or note.status is Status.ARCHIVED:
             return None
         undo = self.back()
         said: dict[str, Any] = {"session": note.session, "source": note.source}
