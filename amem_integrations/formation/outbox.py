@@ -76,6 +76,8 @@ async def claim(
         found = await io.engine.scroll(
             within(namespace, waiting), limit=most, order_by="created_at"
         )
+        # Another memory of this process may have taken its first lease after `busy` was asked.
+        found = [point for point in found if not _is_held(io, point, now)]
         taken = await _take(io, found, lease(io))
         # Where another worker was quicker with all of them, there may be more to look for.
         if taken:
@@ -131,6 +133,13 @@ def _leased(io: IO, now: datetime) -> Condition:
         return running
     # No other process can have the store open; whoever is not open here is dead or closed.
     return both(running, match("leased_by", _holder(io.engine), *_holders.values()))
+
+
+def _is_held(io: IO, point: Point, now: datetime) -> bool:
+    """Whether someone who is known by now holds a lease on a note that was read."""
+    holder, until = point.payload.get("leased_by"), point.payload.get("lease_until")
+    running = until is not None and until > micros(now)
+    return running and (not io.engine.exclusive or holder in tuple(_holders.values()))
 
 
 async def unpark(io: IO) -> int:

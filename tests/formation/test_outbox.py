@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,6 +52,30 @@ def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def shared(memory: AgenticMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a server, where other processes have the same collection."""
     monkeypatch.setattr(type(memory._sync.engine), "exclusive", False)
+
+
+def test_a_lease_that_another_memory_took_during_the_look_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        open_memory(tmp_path, model=chat_model(), formation="off") as one,
+        open_memory(tmp_path, model=chat_model(), formation="off") as other,
+    ):
+        one.add("first", namespace="a")
+        one.add("second", namespace="b")
+        taken: list[str] = []
+        facet = type(one._sync.engine).facet
+
+        async def meanwhile(engine: Any, *args: Any, **kwargs: Any) -> Any:
+            found = await facet(engine, *args, **kwargs)
+            if engine is other._sync.engine and not taken:
+                taken.append("")  # Only once.
+                taken[:] = claim(one)
+            return found
+
+        monkeypatch.setattr(type(one._sync.engine), "facet", meanwhile)
+        assert claim(other) == ["second"]
+        assert taken == ["first"]
 
 
 def test_the_oldest_is_taken_first_and_a_namespace_is_one_workers_at_a_time(
