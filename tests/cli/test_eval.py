@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from amem_integrations.cli import eval as evaluating
 from amem_integrations.cli.app import app
 from amem_integrations.evaluation.questions import timed
-from amem_integrations.recall.options import DEFAULT_OPTIONS
+from amem_integrations.recall.options import DEFAULT_OPTIONS, SHARES
 from tests.evaluation.samples import lines, locomo, written
 from tests.support import EMBEDDER, chat_model
 
@@ -86,7 +86,9 @@ def test_ablate_leaves_out_each_signal_in_turn(data: Path) -> None:
     assert [run["name"] for run in signals][:2] == ["without dense", "without sparse"]
     assert [evolution["name"], formation["name"]] == ["without evolution", "without formation"]
     for run in signals:
-        assert not run["options"][run["name"].removeprefix("without ")]
+        name = run["name"].removeprefix("without ")
+        # What takes a share away is off where it leaves all of it.
+        assert run["options"][name] == (1.0 if name in SHARES else 0)
         assert run["options"]["damping"] == 0
 
 
