@@ -3,6 +3,7 @@
 Pure. `maintain` asks these, and writes what they say. Ours, not the paper's.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -15,6 +16,8 @@ from amem_integrations.store.uses import Outcome
 _MOST_OCCASIONS = 8
 _MOST_CONFLICTS = 5
 _TURN = " #"
+_NUMBER = re.compile(r"(-?[0-9]{1,19})?")
+"""A sequence, of 64 bits; nothing where the session's own name ends like one."""
 OWN_WORK = frozenset({"tiered", "pruned", "bridged", "archived", "restored"})
 """Revisions that change nothing of what a note says or how it is understood."""
 
@@ -26,7 +29,10 @@ def occasion(session: str | None, at: datetime, turn: int | None = None) -> str:
     """
     if session is None:
         return f"{at:%Y-%m-%d}"
-    return session if turn is None else f"{session}{_TURN}{turn}"
+    if turn is not None:
+        return f"{session}{_TURN}{turn}"
+    # A session that is itself called so would be taken for another's turn.
+    return session if _parted(session) == (session, None) else f"{session}{_TURN}"
 
 
 def is_new(label: str, known: Iterable[str], segment: int) -> bool:
@@ -44,7 +50,9 @@ def is_new(label: str, known: Iterable[str], segment: int) -> bool:
 
 def _parted(label: str) -> tuple[str, int | None]:
     session, mark, turn = label.rpartition(_TURN)
-    return (session, int(turn)) if mark and turn.isdecimal() else (label, None)
+    if not mark or not _NUMBER.fullmatch(turn):
+        return label, None
+    return session, int(turn) if turn else None
 
 
 def seeded(note: Note, turn: int | None = None) -> Life:

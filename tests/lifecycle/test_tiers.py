@@ -60,6 +60,22 @@ def test_a_session_may_be_called_anything() -> None:
     assert is_new("ticket #seven", ["ticket #eight"], 50)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("standup #7", "standup #8"), ("a #", "a"), ("a # #1", "a #1"), ("a #" + "9" * 5000, "a #1")],
+)
+def test_sessions_called_like_a_turn_are_occasions_of_their_own(one: str, other: str) -> None:
+    first, second = occasion(one, NOW), occasion(other, NOW)
+    assert is_new(first, [second], 50)
+    assert is_new(second, [first], 50)
+    assert not is_new(first, [occasion(one, NOW, 3), second], 50)
+    assert not is_new(first, [first], 50)
+
+
+def test_turns_before_the_first_are_turns() -> None:
+    assert not is_new(occasion("s", NOW, -3), [occasion("s", NOW, -5)], 50)
+
+
 def test_a_conflicting_use_confirms_nothing() -> None:
     life = used(Life(), "conflict", "monday", NOW, POLICY)
     assert (life.conflicting, life.conflicts, life.used_at) == (1, (NOW,), NOW)
