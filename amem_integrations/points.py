@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from amem_integrations.conditions import Condition
@@ -35,14 +34,12 @@ class Query:
     """One nearest-neighbour list: `vector` dense or sparse, within `where`.
 
     corpus: the points over which IDF is taken for a sparse query.
-    fields: payload fields that come back with each match (none by default).
     """
 
     vector: Vector | SparseVector
     where: Condition
     limit: int
     corpus: Condition | None = None
-    fields: tuple[str, ...] = ()
 
 
 class Scored(NamedTuple):
@@ -50,4 +47,3 @@ class Scored(NamedTuple):
 
     id: str
     score: float
-    payload: Mapping[str, Any] = MappingProxyType({})

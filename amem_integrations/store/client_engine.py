@@ -314,7 +314,7 @@ def _sparse(vector: SparseVector) -> models.SparseVector:
 
 
 def _scored(hit: models.ScoredPoint) -> Scored:
-    return Scored(str(hit.id), round(hit.score, _DIGITS), hit.payload or {})
+    return Scored(str(hit.id), round(hit.score, _DIGITS))
 
 
 def _point(record: models.Record) -> Point:
@@ -351,7 +351,7 @@ def _request(query: Query) -> models.QueryRequest:
         filter=to_filter(query.where),
         params=params,
         limit=query.limit,
-        with_payload=list(query.fields) if query.fields else False,
+        with_payload=False,
     )
 
 

@@ -211,7 +211,7 @@ def _point(record: edge.Record) -> Point:
 
 
 def _scored(hit: edge.ScoredPoint) -> Scored:
-    return Scored(str(hit.id), hit.score, hit.payload or {})
+    return Scored(str(hit.id), hit.score)
 
 
 def _request(query: Query) -> edge.QueryRequest:
@@ -225,8 +225,7 @@ def _request(query: Query) -> edge.QueryRequest:
         query=nearest,
         filter=compile_filter(query.where),
         params=edge.SearchParams(idf=corpus),
-        # An empty list would have every payload read from disk, and then thrown away.
-        with_payload=list(query.fields) or False,
+        with_payload=False,
     )
 
 

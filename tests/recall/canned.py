@@ -35,11 +35,7 @@ class CannedEngine:
         scores = self.answers.pop(0)
         ordered = sorted(scores.items(), key=lambda item: -item[1])[: query.limit]
         self.answered.update(id for id, _ in ordered)
-        return [Scored(id, score, self._fields(id, query)) for id, score in ordered]
-
-    def _fields(self, id: str, query: Query) -> dict[str, object]:
-        payload = self.points[id].payload if id in self.points else {}
-        return {name: payload[name] for name in query.fields if name in payload}
+        return [Scored(id, score) for id, score in ordered]
 
     async def get(self, ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         self.calls.append("get")

@@ -315,7 +315,7 @@ def test_everything_asked_of_a_server_can_be_said_over_grpc() -> None:
         both(match("ns", "a"), Not(match("flag", True))),
         Any(alternatives),
     ):
-        query = Query(SparseVector((1,), (1.0,)), condition, 3, corpus=condition, fields=("ns",))
+        query = Query(SparseVector((1,), (1.0,)), condition, 3, corpus=condition)
         sent = RestToGrpc.convert_query_request(client_engine._request(query), "amem")
         assert sent.params.idf.corpus == sent.filter
         assert sent.filter.ByteSize() or condition == EVERYTHING

@@ -59,14 +59,6 @@ async def test_a_query_stays_within_its_condition_and_limit(engine: Driven) -> N
     assert {hit.id for hit in hits} <= {id_of(n) for n in range(5, 10)}
 
 
-async def test_a_hit_brings_the_fields_asked_for_and_no_others(engine: Driven) -> None:
-    await engine.insert([point(1, [EAST], content="text", status="raw")])
-    plain, some = await engine.query(
-        [Query(EAST, EVERYTHING, 1), Query(EAST, EVERYTHING, 1, fields=("status", "missing"))]
-    )
-    assert [plain[0].payload, some[0].payload] == [{}, {"status": "raw"}]
-
-
 async def test_each_query_gets_its_own_list(engine: Driven) -> None:
     await engine.insert([point(1, [EAST], {5: 1.0}), point(2, [NORTH], {6: 1.0})])
     lists = await engine.query(
@@ -143,8 +135,8 @@ async def test_chinese_is_found_by_its_terms(engine: Driven) -> None:
         await engine.insert([point(n, terms=weights, content=text)])
     asked = encoder.embed_query("缓存淘汰策略")
     vector = SparseVector(tuple(asked.indices), tuple(asked.values))
-    (hits,) = await engine.query([Query(vector, EVERYTHING, 3, fields=("content",))])
-    assert [hit.payload["content"] for hit in hits] == said[:1]
+    (hits,) = await engine.query([Query(vector, EVERYTHING, 3)])
+    assert [hit.id for hit in hits] == [id_of(1)]
 
 
 # -- scrolling and counting --------------------------------------------------------------------
