@@ -4,13 +4,15 @@ What a note was stands in its revision, which is kept as a record of its own bes
 Every change that the lifecycle makes, and a caller's own, goes through here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from amem_integrations.formation.embedding import embedded_points, vectors_by_text
 from amem_integrations.formation.passages import FIRST_PASSAGES
 from amem_integrations.formation.revise import archived
-from amem_integrations.note import Note, Status
+from amem_integrations.note import Link, Note, Status
 from amem_integrations.ports import IO
+from amem_integrations.store.reading import existing
 from amem_integrations.store.schema import as_read
 
 
@@ -33,3 +35,18 @@ async def change(io: IO, pairs: Sequence[tuple[Note, Note]]) -> bool:
         new=archived(before),
     )
     return not left_out
+
+
+async def only_present(io: IO, note: Note, fields: dict[str, Any]) -> None:
+    """Leave out of `fields`, as a note once had them, what leads to notes forgotten since."""
+    links: Iterable[Link] = fields.get("links", ())
+    contested: Iterable[str] = fields.get("contested_by", ())
+    merged = fields.get("merged_into")
+    named = {*(link.to for link in links), *contested, *([merged] if merged else [])}
+    there = await existing(io, sorted(named), note.namespace)
+    if "links" in fields:
+        fields["links"] = tuple(link for link in links if link.to in there)
+    if "contested_by" in fields:
+        fields["contested_by"] = tuple(id for id in contested if id in there)
+    if merged is not None and merged not in there:
+        fields["merged_into"] = None

@@ -10,7 +10,7 @@ from typing import Any
 from amem_integrations.errors import InvalidInputError, StoreError
 from amem_integrations.formation.retract import Retraction, retract, retract_late
 from amem_integrations.formation.revise import revised
-from amem_integrations.lifecycle.change import change
+from amem_integrations.lifecycle.change import change, only_present
 from amem_integrations.lifecycle.overwrite import overwrite
 from amem_integrations.note import Note, Revision, Status, check_content
 from amem_integrations.ports import IO
@@ -99,7 +99,7 @@ async def revert(
         fields = _fields_before(note, undone)
         if any(map(_changed_meaning, undone)):
             taken_back += await retract(io, note.id, note.namespace, analyst)
-        await _only_present(io, note, fields)
+        await only_present(io, note, fields)
         versions = (
             f"{undone[-1].version}"
             if len(undone) == 1
@@ -119,20 +119,6 @@ async def revert(
             return after, taken_back
         note = await _again(io, note)
     raise StoreError(f"Note {note.id} kept changing while it was being reverted.")
-
-
-async def _only_present(io: IO, note: Note, fields: dict[str, Any]) -> None:
-    """Leave out what leads to notes that were forgotten since."""
-    links, contested = fields.get("links", ()), fields.get("contested_by", ())
-    merged = fields.get("merged_into")
-    named = [*(link.to for link in links), *contested, *([merged] if merged else [])]
-    present = await load(io, named, note.namespace) if named else {}
-    if "links" in fields:
-        fields["links"] = tuple(link for link in links if link.to in present)
-    if "contested_by" in fields:
-        fields["contested_by"] = tuple(id for id in contested if id in present)
-    if merged is not None and merged not in present:
-        fields["merged_into"] = None
 
 
 def _to_undo(chain: Sequence[Revision], to_version: int | None) -> list[Revision]:

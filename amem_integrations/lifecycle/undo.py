@@ -4,7 +4,7 @@
 did. A forming, or a change of content, is what everything later rests on, so it is left to these.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError, StoreError
@@ -16,11 +16,11 @@ from amem_integrations.formation.contest import (
     holds_from,
 )
 from amem_integrations.formation.revise import revised
-from amem_integrations.lifecycle.change import change
+from amem_integrations.lifecycle.change import change, only_present
 from amem_integrations.note import Change, Link, Note, Revision, Status
 from amem_integrations.ports import IO
 from amem_integrations.standing import standing_from
-from amem_integrations.store.reading import existing, load, revisions
+from amem_integrations.store.reading import load, revisions
 from amem_integrations.store.schema import link_from
 
 _ROUNDS = 8
@@ -53,7 +53,7 @@ async def undo(io: IO, note: Note, version: int) -> Note:
             # One that was taken back does not say so any more, though history tells that it did.
             still = (each for each in held.values() if _contradicts(each, note))
             fields["valid_until"] = min(map(holds_from, still), default=None)
-        await _only_present(io, note, fields)
+        await only_present(io, note, fields)
         after = revised(
             note,
             note.evolve(**fields),
@@ -116,18 +116,3 @@ def _links(note: Note, undone: Change) -> tuple[Link, ...]:
     there = {link.to for link in kept}
     back = [link_from(note.id, before[to]) for to in before if to in removed - there]
     return (*kept, *back)
-
-
-async def _only_present(io: IO, note: Note, fields: dict[str, Any]) -> None:
-    """Leave out what leads to notes that were forgotten since."""
-    links: Iterable[Link] = fields.get("links", ())
-    contested: Iterable[str] = fields.get("contested_by", ())
-    merged = fields.get("merged_into")
-    named = {*(link.to for link in links), *contested, *([merged] if merged else [])}
-    there = await existing(io, sorted(named), note.namespace)
-    if "links" in fields:
-        fields["links"] = tuple(link for link in links if link.to in there)
-    if "contested_by" in fields:
-        fields["contested_by"] = tuple(id for id in contested if id in there)
-    if merged is not None and merged not in there:
-        fields["merged_into"] = None
