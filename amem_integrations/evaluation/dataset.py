@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,17 @@ class Dataset:
     def asked(self) -> list[tuple[Conversation, Question]]:
         """Every question with its conversation, in order."""
         return [(each, question) for each in self.conversations for question in each.questions]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What reports say of the data: which they were, and how many."""
+        return {
+            "format": self.format,
+            "sha256": self.digest,
+            "conversations": len(self.conversations),
+            "turns": sum(len(each.turns) for each in self.conversations),
+            "questions": len(self.asked),
+        }
 
 
 class Defects(Counter[str]):

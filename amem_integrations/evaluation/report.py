@@ -99,13 +99,7 @@ def fingerprint(filled: Filled, setup: Setup | None, **further: Any) -> dict[str
 
     facts: dict[str, Any] = {
         "version": __version__,
-        "data": {
-            "format": dataset.format,
-            "sha256": dataset.digest,
-            "conversations": len(dataset.conversations),
-            "turns": sum(len(each.turns) for each in dataset.conversations),
-            "questions": len(dataset.asked),
-        },
+        "data": dataset.facts,
         "formation": options.formation,
         "mode": options.mode,
         "embedder": getattr(options.embedder, "name", str(options.embedder)),

@@ -32,8 +32,6 @@ from amem_integrations.tokens import estimate_tokens
 
 CORE = "core"
 CATEGORIES = ("multi-hop", "temporal", "open-domain", "single-hop", "adversarial")
-MEASURES = ("f1", "bleu1", "f1_official", "rouge2", "rougeL", "meteor", "similarity")
-"""Of the answer; with a judge, "judge" too. Of the evidence: recall, all, tokens, share."""
 
 Asked: TypeAlias = Sequence[tuple[Conversation, Question]]
 Row: TypeAlias = Mapping[str, float]
