@@ -10,6 +10,11 @@ from amem_integrations.lazy import attributes
 
 if TYPE_CHECKING:
     from amem_integrations.errors import AMemError as AMemError
+    from amem_integrations.formation.waiting import Proposal as Proposal
+    from amem_integrations.lifecycle.audit import Audit as Audit
+    from amem_integrations.lifecycle.confidence import Explanation as Explanation
+    from amem_integrations.lifecycle.health import Health as Health
+    from amem_integrations.lifecycle.plan import Consolidation as Consolidation
     from amem_integrations.lifecycle.policy import Policy as Policy
     from amem_integrations.memory import AgenticMemory as AgenticMemory
     from amem_integrations.note import Hit as Hit
@@ -23,11 +28,16 @@ if TYPE_CHECKING:
 _HOMES = {
     "AgenticMemory": ".memory",
     "AMemError": ".errors",
+    "Audit": ".lifecycle.audit",
+    "Consolidation": ".lifecycle.plan",
+    "Explanation": ".lifecycle.confidence",
+    "Health": ".lifecycle.health",
     "Hit": ".note",
     "Link": ".note",
     "MemoryWorker": ".working",
     "Note": ".note",
     "Policy": ".lifecycle.policy",
+    "Proposal": ".formation.waiting",
     "Revision": ".note",
     "Status": ".note",
     "Woven": ".weaving",
@@ -36,11 +46,16 @@ _HOMES = {
 __all__ = [
     "AMemError",
     "AgenticMemory",
+    "Audit",
+    "Consolidation",
+    "Explanation",
+    "Health",
     "Hit",
     "Link",
     "MemoryWorker",
     "Note",
     "Policy",
+    "Proposal",
     "Revision",
     "Status",
     "Woven",

@@ -2,7 +2,8 @@
 
 Every operation has a sync and an async form of the same name, the latter with an `a` in
 front: those that write stand in `remembering.py`, those that read in `recalling.py`, an
-operator's in `tending.py`, those that set aside in `archiving.py`. What they work with is put
+operator's in `tending.py`, those that set aside in `archiving.py`, those that learn from use in
+`keeping.py`, those that settle what is believed in `settling.py`. What they work with is put
 together in `assembly.py`.
 """
 
