@@ -4,8 +4,7 @@
 batch asks the engine for the lists; `signals` and `rank` make one ranking of them; the best notes
 are read, and what their texts tell is added; `expand` follows their links; `distinct` folds those
 that say the same, when `trust` and `standing` have put back what is hardly believed or holds no
-longer. `rerank` and `relevance` come
-last, where they are asked for.
+longer. `rerank` and `relevance` come last, where they are asked for.
 No model is called on this path, unless a reranker is given. `memory` calls `search`.
 """
 
