@@ -13,7 +13,7 @@ from amem_integrations.lifecycle.consolidate import SIMILARITY, apply, plan
 from amem_integrations.lifecycle.plan import Consolidation
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.namespace import DEFAULT, as_namespace
-from amem_integrations.note import Note, Status
+from amem_integrations.note import Note, Status, check_text
 from amem_integrations.operations import (
     Forms,
     NamespaceLike,
@@ -140,10 +140,16 @@ async def _consolidate(
 
 
 async def _apply(rooms: Rooms, io: IO, planned: Consolidation) -> Consolidation:
+    if not isinstance(planned, Consolidation):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(
+            f"Expected a plan, as consolidate() gives one; got {type(planned).__name__}."
+        )
     return await apply(io, rooms.settings, planned, rooms.policy or DEFAULT_POLICY)
 
 
 async def _archive(io: IO, note: NoteLike, namespace: NamespaceLike | None, reason: str) -> Note:
+    if reason != "":
+        check_text("reason", reason)
     held = await require(io, *address(note, namespace))
     for _ in range(_ROUNDS):
         if held.status is Status.RAW:

@@ -134,10 +134,15 @@ async def _explain(
 async def _replied(
     io: IO, hits: Sequence[Hit], reply: str, query: str | None, session: str | None
 ) -> list[Hit]:
-    if not hits:
+    given = list(hits) if isinstance(hits, Iterable) else [hits]  # pyright: ignore[reportUnnecessaryIsInstance]
+    if wrong := [each for each in given if not isinstance(each, Hit)]:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(
+            f"Expected the hits of a search, in a list; got {type(wrong[0]).__name__}."
+        )
+    if not given:
         return []
-    home, _ = _report(hits, "used", query, session, None)
-    return await feedback_from_reply(io, home, hits, reply, query, session)
+    home, _ = _report(given, "used", query, session, None)
+    return await feedback_from_reply(io, home, given, reply, query, session)
 
 
 def _report(
@@ -147,7 +152,13 @@ def _report(
     session: str | None,
     namespace: NamespaceLike | None,
 ) -> tuple[Namespace, Report]:
-    given = [notes] if isinstance(notes, str | Note | Hit) else list(notes)
+    if isinstance(notes, str | Note | Hit):
+        notes = [notes]
+    if not isinstance(notes, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(
+            f"Expected notes, their ids or hits, one or a list; got {type(notes).__name__}."
+        )
+    given = list(notes)
     if not given:
         raise InvalidInputError("A report of use is about at least one note; got none.")
     told = [each.note if isinstance(each, Hit) else each for each in given]

@@ -281,7 +281,7 @@ def make_note(
     check_content(content)
     for name, text in (("key", key), ("speaker", speaker), ("session", session)):
         if text is not None:
-            _check_text(name, text)
+            check_text(name, text)
     if sequence is not None:
         _check_sequence(sequence)
     if source not in (None, *SOURCES):
@@ -323,10 +323,11 @@ def metadata_text(metadata: Mapping[str, Any]) -> str:
 
 def check_content(content: object) -> None:
     """Raise InvalidInputError unless `content` is text that can be stored as given."""
-    _check_text("content", content, limit=MAX_CONTENT_BYTES)
+    check_text("content", content, limit=MAX_CONTENT_BYTES)
 
 
-def _check_text(name: str, text: object, limit: int = 4096) -> None:
+def check_text(name: str, text: object, limit: int = 4096) -> None:
+    """Raise InvalidInputError unless `text` can be stored as given; limit: bytes."""
     if not isinstance(text, str):
         raise InvalidInputError(f"{name} must be text; got {type(text).__name__}.")
     if is_blank(text):

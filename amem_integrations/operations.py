@@ -222,6 +222,9 @@ async def revert(
     to_version: int | None,
     only: int | None,
 ) -> Note:
+    for name, version in (("to_version", to_version), ("only", only)):
+        if version is not None and type(version) is not int:
+            raise InvalidInputError(f"{name} is the number of a version; got {version!r}.")
     held = await require(io, *address(note, namespace))
     if only is not None:
         if to_version is not None:

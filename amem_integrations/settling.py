@@ -3,6 +3,7 @@
 Audits, proposals that wait, and undoing all that one note did.
 """
 
+from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.waiting import Proposal
 from amem_integrations.formation.waiting import proposals as waiting
 from amem_integrations.forming import Rooms, have_formed
@@ -91,11 +92,11 @@ class Settling(Forms):
 
     def reject(self, proposal: Proposal) -> bool:
         """Drop a proposal; False if it did not wait any more."""
-        return run(lineage.reject(self._sync, proposal))
+        return run(_reject(self._sync, proposal))
 
     async def areject(self, proposal: Proposal) -> bool:
         """`reject`, awaited."""
-        return await lineage.reject(self._async, proposal)
+        return await _reject(self._async, proposal)
 
     def revert_cause(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Undone:
         """Undo all that a note did to others, whatever came later, without deleting it.
@@ -129,9 +130,22 @@ async def _resolve(
 
 
 async def _accept(rooms: Rooms, io: IO, proposal: Proposal) -> Note:
+    _check_proposal(proposal)
     policy = rooms.policy or DEFAULT_POLICY
     changed = await lineage.accept(io, proposal, policy, settled=True)
     return await read(io, changed.id, changed.namespace) or changed
+
+
+async def _reject(io: IO, proposal: Proposal) -> bool:
+    _check_proposal(proposal)
+    return await lineage.reject(io, proposal)
+
+
+def _check_proposal(proposal: object) -> None:
+    if not isinstance(proposal, Proposal):
+        raise InvalidInputError(
+            f"Expected a proposal, as proposals() gives them; got {type(proposal).__name__}."
+        )
 
 
 async def _revert_cause(

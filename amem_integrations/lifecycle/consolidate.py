@@ -49,10 +49,7 @@ async def plan(
     similarity: float = SIMILARITY,
 ) -> Consolidation:
     """What there is to consolidate; see `Archiving.consolidate`. Nothing is changed."""
-    if max_notes is not None and max_notes < 0:
-        raise InvalidInputError(f"max_notes is 0 or more; got {max_notes}.")
-    if not 0 <= similarity <= 1:
-        raise InvalidInputError(f"similarity lies in [0, 1]; got {similarity}.")
+    _check_limits(max_notes, max_age, similarity)
     notes = _both_ways(await every_note(io, within(namespace)))
     now = io.now()
     merges = await _merges(io, notes, similarity)
@@ -76,6 +73,16 @@ async def plan(
         versions={id: held[id].version for id in named},
         texts=beginnings({note.id: note.content for note in notes}, named),
     )
+
+
+def _check_limits(max_notes: object, max_age: object, similarity: object) -> None:
+    # A truth value is a whole number to Python, and 1 note is all that would be left.
+    if max_notes is not None and (type(max_notes) is not int or max_notes < 0):
+        raise InvalidInputError(f"max_notes is a whole number, 0 or more; got {max_notes!r}.")
+    if max_age is not None and (not isinstance(max_age, timedelta) or max_age < timedelta(0)):
+        raise InvalidInputError(f"max_age is a timedelta that is not negative; got {max_age!r}.")
+    if not isinstance(similarity, float | int) or not 0 <= similarity <= 1:
+        raise InvalidInputError(f"similarity lies in [0, 1]; got {similarity!r}.")
 
 
 async def apply(

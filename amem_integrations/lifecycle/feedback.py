@@ -10,7 +10,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.models import stop_words
 from amem_integrations.models.words import keys
 from amem_integrations.namespace import Namespace
-from amem_integrations.note import Hit
+from amem_integrations.note import Hit, check_text
 from amem_integrations.ports import IO
 from amem_integrations.store.reading import existing
 from amem_integrations.store.uses import OUTCOMES, Outcome, Use, new_id, save_use
@@ -37,7 +37,8 @@ class Report:
 async def feedback(io: IO, namespace: Namespace, report: Report) -> int:
     """Keep a report; returns how many of its notes are there. Nothing is kept for none.
 
-    Raises InvalidInputError for an outcome that there is not, or more than MOST_NOTES notes.
+    Raises InvalidInputError for an outcome that there is not, more than MOST_NOTES notes, and
+    a session or query that is no text.
     """
     if report.outcome not in OUTCOMES:
         wanted = " or ".join(map(repr, OUTCOMES))
@@ -47,6 +48,10 @@ async def feedback(io: IO, namespace: Namespace, report: Report) -> int:
             f"A report is about the notes of one prompt, at most {MOST_NOTES}; got "
             f"{len(report.notes)}."
         )
+    if report.session is not None:
+        check_text("session", report.session)
+    if report.query is not None:
+        _check_kind("query", report.query)
     ends = {end for way in report.ways for end in way}
     present = await existing(io, sorted({*report.notes, *ends}), namespace)
     notes = tuple(id for id in dict.fromkeys(report.notes) if id in present)
@@ -74,7 +79,13 @@ async def feedback_from_reply(
     query: str | None = None,
     session: str | None = None,
 ) -> list[Hit]:
-    """Report those of a prompt's hits that the reply made use of; returns them."""
+    """Report those of a prompt's hits that the reply made use of; returns them.
+
+    Raises InvalidInputError for a reply or query that is no text.
+    """
+    _check_kind("reply", reply)
+    if query is not None:
+        _check_kind("query", query)
     used = used_in(reply, hits, query)
     if used:
         notes = tuple(hit.note.id for hit in used)
@@ -102,6 +113,11 @@ def used_in(reply: str, hits: Sequence[Hit], query: str | None = None) -> list[H
         if len(shared) >= SHARED:
             used.append(hit)
     return used
+
+
+def _check_kind(name: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise InvalidInputError(f"{name} must be text; got {type(text).__name__}.")
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -102,9 +102,11 @@ async def _contradicted(
 
 async def reject(io: IO, proposal: Proposal) -> bool:
     """Drop a proposal; False if it did not wait any more."""
-    waits = bool(await io.engine.get([proposal.id]))
+    points = await io.engine.get([proposal.id])
+    if not points or proposal_from(points[0]) != proposal:
+        return False
     await io.engine.delete(ids([proposal.id]))
-    return waits
+    return True
 
 
 async def settle_proposals(io: IO, namespace: Namespace, policy: Policy) -> int:

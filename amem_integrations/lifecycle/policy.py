@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any, cast
 
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.standing import Tier
@@ -81,17 +82,50 @@ class Policy:
     due: timedelta = timedelta(hours=1)
 
     def __post_init__(self) -> None:
-        shares = ("together", "apart", "pruned", "same", "path", "trust_gap", "cocoon")
-        for name in shares:
-            if not 0 <= (value := getattr(self, name)) <= 1:
-                raise InvalidInputError(f"{name} lies in [0, 1]; got {value}.")
-        if missing := _SOURCES.keys() - self.sources.keys():
-            raise InvalidInputError(f"sources says nothing of {missing}.")
-        if missing := set(Tier) - self.half_lives.keys():
-            raise InvalidInputError(f"half_lives says nothing of {missing}.")
-        for name in ("most_short", "occasions", "bridged", "in_a_row", "repeated", "segment"):
-            if (value := getattr(self, name)) < 1:
-                raise InvalidInputError(f"{name} is at least 1; got {value}.")
+        shares = {name: getattr(self, name) for name in _SHARES}
+        shares |= _each_of("sources", self.sources, _SOURCES)
+        for name, value in shares.items():
+            if not isinstance(value, float | int) or not 0 <= value <= 1:
+                raise InvalidInputError(f"{name} lies in [0, 1]; got {value!r}.")
+        for name, least in _COUNTS.items():
+            value = getattr(self, name)
+            if not (isinstance(value, int) and value >= least) and (name, value) != _ANY:
+                raise InvalidInputError(
+                    f"{name} is a whole number and at least {least}; got {value!r}."
+                )
+        spans = {name: getattr(self, name) for name in _SPANS}
+        halves = {"link_half_life": self.link_half_life}
+        halves |= _each_of("half_lives", self.half_lives, _HALF_LIVES)
+        for name, value in (spans | halves).items():
+            nothing = timedelta(0)
+            if not isinstance(value, timedelta) or value < nothing:
+                raise InvalidInputError(f"{name} is a timedelta, not negative; got {value!r}.")
+            if name in halves and value == nothing:
+                raise InvalidInputError(f"{name} is some time; got none.")
+        if not isinstance(self.drop, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInputError(f"drop is True or False; got {self.drop!r}.")
+
+
+_SHARES = ("together", "apart", "pruned", "same", "path", "trust_gap", "cocoon")
+_SPANS = ("settled", "within", "idle", "active", "log", "due")
+_COUNTS: Mapping[str, int] = {
+    "confirmations": 0,
+    "revised_most": 0,
+    "most_notes": 0,
+    **dict.fromkeys(("most_short", "occasions", "bridged"), 1),
+    **dict.fromkeys(("in_a_row", "repeated", "segment", "unsettled"), 1),
+}
+_ANY = ("most_notes", None)
+
+
+def _each_of(name: str, given: object, wanted: Mapping[Any, Any]) -> dict[str, Any]:
+    """What a mapping of the policy says of each of `wanted`, named for a message."""
+    if not isinstance(given, Mapping):
+        raise InvalidInputError(f"{name} is a mapping; got {type(given).__name__}.")
+    known = cast("Mapping[Any, Any]", given)
+    if missing := wanted.keys() - known.keys():
+        raise InvalidInputError(f"{name} says nothing of {missing}.")
+    return {f"{name}[{key!r}]": known[key] for key in wanted}
 
 
 DEFAULT_POLICY = Policy()

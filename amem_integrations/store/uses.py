@@ -123,5 +123,5 @@ def _use(point: Point) -> Use:
         notes=tuple(told["notes"]),
         outcome=told["outcome"],
         ways=tuple((source, to) for source, to in told["ways"]),
-        session=told["session"],
+        session=None if told["session"] is None else str(told["session"]),
     )

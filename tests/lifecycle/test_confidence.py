@@ -71,7 +71,20 @@ def test_an_explanation_says_how_the_value_came_about() -> None:
     assert "7.0 days" in text
 
 
-@pytest.mark.parametrize("wrong", [{"path": 2.0}, {"most_short": 0}, {"sources": {}}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"path": wrong} for wrong in (2.0, "x", float("nan"), None)),
+        *({"most_short": wrong} for wrong in (0, 1.5, "x", None)),
+        *({"most_notes": -1}, {"confirmations": -1}, {"unsettled": 0}, {"drop": "no"}),
+        *({"sources": {}}, {"sources": None}, {"sources": {**Policy().sources, None: 2}}),
+        *({"half_lives": {}}, {"half_lives": dict.fromkeys(Tier, timedelta(0))}),
+        {"half_lives": dict.fromkeys(Tier, 7)},
+        *({"link_half_life": wrong} for wrong in (90, timedelta(0), timedelta(days=-1))),
+        *({"idle": 60}, {"due": 3600}, {"within": timedelta(days=-1)}),
+    ],
+    ids=repr,
+)
 def test_a_policy_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError):
         Policy(**wrong)  # type: ignore[arg-type]

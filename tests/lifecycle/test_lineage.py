@@ -1,6 +1,7 @@
 """What one note does to others follows how far it is believed, and can be undone as a whole."""
 
 import json
+from dataclasses import replace
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -101,6 +102,15 @@ def test_a_rejected_proposal_is_gone_and_cannot_be_accepted(memory: AgenticMemor
     with pytest.raises(InvalidInputError, match="does not wait"):
         memory.accept(proposal)
     assert again(memory, honest).keywords == honest.keywords
+
+
+def test_rejecting_what_was_proposed_earlier_leaves_what_is_proposed_now(
+    memory: AgenticMemory,
+) -> None:
+    doubtful(memory)
+    [proposal] = memory.proposals()
+    assert not memory.reject(replace(proposal, version=proposal.version - 1))
+    assert memory.proposals() == [proposal]
 
 
 async def test_the_async_forms_do_the_same(memory: AgenticMemory) -> None:
