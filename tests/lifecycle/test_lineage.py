@@ -1,8 +1,8 @@
 """What one note does to others follows how far it is believed, and can be undone as a whole."""
 
 import json
-from dataclasses import replace
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
