@@ -32,9 +32,11 @@ class Life:
     """What happened to a note so far.
 
     clean, conflicting: uses in a prompt that were reported to have helped, or to contradict.
-    conflicts: when the conflicting uses since the last clean one were, the newest five.
+    conflicts: when the conflicting uses since the last clean one were, the newest five
+        or as many as the policy asks for.
     used_at: the last use of either kind.
-    occasions: the sessions in which it was said, repeated or used, at most eight.
+    occasions: the sessions in which it was said, repeated or used, the newest eight or
+        as many as the policy asks for.
     confirmations, confirmed_at: uses on an occasion of their own and repetitions, the newest.
     supports: notes of another session and source that say the same.
     tiered_at: since when it is in its tier; None since it was made.

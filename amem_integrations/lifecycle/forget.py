@@ -17,6 +17,7 @@ from amem_integrations.ports import IO
 from amem_integrations.store import filters
 from amem_integrations.store.reading import influenced_by, linking_to
 from amem_integrations.store.schema import note_from, within
+from amem_integrations.store.uses import leave_out
 
 _ROUNDS = 8
 _PAGE = 256
@@ -69,6 +70,7 @@ async def forget(
         await io.engine.delete(both(own, only))
         if await io.engine.count(own):
             return Forgotten(0, total.evolutions, total.links, total.unformed)
+        await leave_out(io, namespace, note_id)
         await io.engine.delete(records)
         # A formation that was under way may have written once more.
         traces = [

@@ -14,7 +14,7 @@ from amem_integrations.formation.validate import MAX_LINKS
 from amem_integrations.lifecycle.change import change
 from amem_integrations.lifecycle.consensus import is_support
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.tiers import came_up, occasion, seeded
+from amem_integrations.lifecycle.tiers import came_up, most_conflicts, occasion, seeded
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import (
     CONTRADICTS,
@@ -32,7 +32,6 @@ from amem_integrations.ports import IO
 from amem_integrations.standing import Life
 from amem_integrations.store.reading import load, with_links
 
-_MOST_CONFLICTS = 5
 # These say something of the very note that made them or that they lead to.
 _OWN = frozenset((REPEATS, CORRECTS, CONTRADICTS, DISTILS))
 
@@ -94,7 +93,7 @@ def together(older: Note, newer: Note, policy: Policy) -> Life:
         life,
         clean=one.clean + other.clean,
         conflicting=one.conflicting + other.conflicting,
-        conflicts=tuple(sorted({*one.conflicts, *other.conflicts})[-_MOST_CONFLICTS:]),
+        conflicts=tuple(sorted({*one.conflicts, *other.conflicts})[-most_conflicts(policy) :]),
         used_at=max(filter(None, (one.used_at, other.used_at)), default=None),
         supports=one.supports + other.supports + is_support(older, newer),
     )

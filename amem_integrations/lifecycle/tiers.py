@@ -72,7 +72,7 @@ def came_up(life: Life, label: str, at: datetime, policy: Policy) -> Life:
         return life
     return replace(
         life,
-        occasions=(*life.occasions, label)[-_MOST_OCCASIONS:],
+        occasions=(*life.occasions, label)[-max(_MOST_OCCASIONS, policy.occasions) :],
         confirmations=life.confirmations + 1,
         confirmed_at=at if life.confirmed_at is None else max(at, life.confirmed_at),
     )
@@ -82,11 +82,16 @@ def used(life: Life, outcome: Outcome, label: str, at: datetime, policy: Policy)
     """After a use; a clean one confirms it, and ends a run of conflicting ones."""
     used_at = at if life.used_at is None else max(at, life.used_at)
     if outcome == "conflict":
-        conflicts = (*life.conflicts, at)[-_MOST_CONFLICTS:]
+        conflicts = (*life.conflicts, at)[-most_conflicts(policy) :]
         more = life.conflicting + 1
         return replace(life, conflicting=more, conflicts=conflicts, used_at=used_at)
     clean = replace(life, clean=life.clean + 1, conflicts=(), used_at=used_at)
     return came_up(clean, label, at, policy)
+
+
+def most_conflicts(policy: Policy) -> int:
+    """How many of the conflicting uses are told apart."""
+    return max(_MOST_CONFLICTS, policy.in_a_row, policy.repeated)
 
 
 def tier_of(note: Note, history: Sequence[Revision], now: datetime, policy: Policy) -> Tier:

@@ -7,7 +7,7 @@ them, `lifecycle.maintain` reads them. They go with any of their notes, and with
 import json
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
@@ -50,22 +50,43 @@ class Use:
 
 async def save_use(io: IO, namespace: Namespace, use: Use) -> None:
     """Keep a report. Raises StoreError."""
+    payload: dict[str, Any] = {
+        "kind": "use",
+        "owner": encode(namespace),
+        "created_at": micros(use.at),
+        **_told(use),
+    }
+    point = Point(use.id, payload, [] if use.query is None else [use.query])
+    if await io.engine.insert([point]):
+        raise StoreError(f"Use {use.id} was reported before.")
+
+
+async def leave_out(io: IO, namespace: Namespace, note_id: str) -> None:
+    """Take a note out of the reports that are of others as well, and the question with it.
+
+    Those that tell of it alone, or that are changed meanwhile, stay as they are.
+    """
+    for point in await every_point(io, _kept(namespace, match("of", note_id))):
+        use = _use(point)
+        notes = tuple(id for id in use.notes if id != note_id)
+        if notes:
+            version = point.payload.get("version")
+            rest = replace(
+                use, notes=notes, ways=tuple(way for way in use.ways if note_id not in way)
+            )
+            payload = {**point.payload, **_told(rest), "version": (version or 0) + 1}
+            # The question may have been about what is forgotten: its vector is not kept.
+            await io.engine.commit([Point(use.id, payload)], expect={use.id: {"version": version}})
+
+
+def _told(use: Use) -> dict[str, Any]:
     told: dict[str, Any] = {
         "notes": list(use.notes),
         "outcome": use.outcome,
         "ways": [list(way) for way in use.ways],
         "session": use.session,
     }
-    payload: dict[str, Any] = {
-        "kind": "use",
-        "owner": encode(namespace),
-        "of": list(use.concerns),
-        "created_at": micros(use.at),
-        "use": json.dumps(told, ensure_ascii=False),
-    }
-    point = Point(use.id, payload, [] if use.query is None else [use.query])
-    if await io.engine.insert([point]):
-        raise StoreError(f"Use {use.id} was reported before.")
+    return {"of": list(use.concerns), "use": json.dumps(told, ensure_ascii=False)}
 
 
 def new_id() -> str:

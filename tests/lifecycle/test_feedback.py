@@ -13,7 +13,7 @@ from amem_integrations.note import Hit, Link, make_note
 from amem_integrations.ports import run
 from amem_integrations.store.uses import all_uses, queries_of
 from tests.lifecycle.days import START as NOW
-from tests.support import EMBEDDER, open_memory
+from tests.support import EMBEDDER, again, open_memory
 
 TEXTS = ("The redis cache evicts by LRU.", "The violin lesson is on Tuesday.", "Rent is due.")
 
@@ -64,7 +64,8 @@ def test_a_report_tells_of_the_links_that_led_there(memory: AgenticMemory) -> No
     [use] = run(all_uses(memory._sync, DEFAULT))
     assert (use.notes, use.ways) == ((to.id,), ((source.id, to.id),))
     memory.forget(source)
-    assert reports(memory) == 0
+    [use] = run(all_uses(memory._sync, DEFAULT))
+    assert (use.concerns, use.ways) == ((to.id,), ())
 
 
 def test_of_notes_that_are_gone_nothing_is_kept(memory: AgenticMemory) -> None:
@@ -75,9 +76,25 @@ def test_of_notes_that_are_gone_nothing_is_kept(memory: AgenticMemory) -> None:
 
 
 def test_forgetting_a_note_forgets_its_reports(memory: AgenticMemory) -> None:
-    first, second = (memory.add(text) for text in TEXTS[:2])
-    memory.feedback([first, second], query="both?")
+    note = memory.add(TEXTS[0])
+    memory.feedback(note, query="which?")
+    memory.forget(note)
+    assert reports(memory) == 0
+
+
+def test_what_is_reported_of_others_outlives_a_note_but_not_what_was_asked(
+    memory: AgenticMemory,
+) -> None:
+    first, second, third = (memory.add(text) for text in TEXTS)
+    memory.feedback([first, second, third], query="all of them?", session="monday")
     memory.forget(first)
+    [use] = run(all_uses(memory._sync, DEFAULT))
+    assert (use.notes, use.session) == ((second.id, third.id), "monday")
+    assert run(queries_of(memory._sync, [use])) == []
+    memory.forget(third)
+    assert memory.maintain().uses == 1
+    assert again(memory, second).life.clean == 1
+    memory.forget(second)
     assert reports(memory) == 0
 
 

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amem_integrations.lifecycle.audit import audit_due
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY as POLICY
+from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tiers import came_up, is_new, may_move, occasion, tier_of, used
 from amem_integrations.note import Note, Revision, Status, make_note, note_id
 from amem_integrations.standing import Life, Tier
@@ -70,6 +72,17 @@ def test_sessions_called_like_a_turn_are_occasions_of_their_own(one: str, other:
     assert is_new(second, [first], 50)
     assert not is_new(first, [occasion(one, NOW, 3), second], 50)
     assert not is_new(first, [first], 50)
+
+
+def test_as_much_is_kept_as_a_policy_asks_for() -> None:
+    patient = Policy(occasions=12, in_a_row=9, repeated=9)
+    life = Life()
+    for day in range(12):
+        life = used(life, "used", f"s{day}", NOW + day * DAY, patient)
+    assert tier_of(note(occasions=life.occasions), (), NOW, patient) is Tier.MID
+    for day in range(9):
+        life = used(life, "conflict", f"s{day}", NOW + day * DAY, patient)
+    assert audit_due(life, NOW, patient) == "9 conflicting uses in a row"
 
 
 def test_turns_before_the_first_are_turns() -> None:
