@@ -44,6 +44,13 @@ async def read_kept(io: IO, namespace: Namespace | None) -> Kept:
     return Kept(**times, place=told.get("place"), version=found[0].payload["version"])
 
 
+def as_of(kept: Kept, latest: datetime) -> Kept:
+    """Without times after `latest`: a clock was wrong then. What they stand for is done again."""
+    times = {"done": kept.done, "uses": kept.uses, "swept": kept.swept}
+    wrong = {name: None for name, at in times.items() if at is not None and at > latest}
+    return replace(kept, **wrong)
+
+
 async def save_kept(io: IO, namespace: Namespace | None, kept: Kept) -> Kept | None:
     """Write it as it is now; None if another wrote since `kept` was read."""
     after = replace(kept, version=kept.version + 1)

@@ -18,7 +18,7 @@ from amem_integrations.lifecycle.bridges import bridge
 from amem_integrations.lifecycle.cocoon import clusters_of, cocoon
 from amem_integrations.lifecycle.consensus import SHOWN, agree, usual_nearness
 from amem_integrations.lifecycle.counting import Occasions, count_uses
-from amem_integrations.lifecycle.kept import Kept, read_kept, save_kept
+from amem_integrations.lifecycle.kept import Kept, as_of, read_kept, save_kept
 from amem_integrations.lifecycle.lineage import settle_proposals
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.settle import Settled, make_room, settle, thin_out
@@ -91,7 +91,8 @@ async def maintain_if_due(io: IO, policy: Policy, analyst: str) -> timedelta:
 
     Of several workers that ask at once, one does it.
     """
-    kept, now = await read_kept(io, None), io.now()
+    now = io.now()
+    kept = as_of(await read_kept(io, None), now + _LATE)
     if kept.done is not None and now - kept.done < policy.due:
         return kept.done + policy.due - now
     if await save_kept(io, None, replace(kept, done=now)) is not None:
@@ -109,8 +110,8 @@ class _Work:
         self._namespace = namespace
         self._policy = policy
         self._analyst = analyst
-        self._kept = kept
         self._now = io.now()
+        self._kept = as_of(kept, self._now + _LATE)
         self._done = Maintained()
 
     async def do(self) -> Maintained:

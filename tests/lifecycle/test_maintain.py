@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from amem_integrations.errors import StoreError
+from amem_integrations.lifecycle.feedback import Report, feedback
 from amem_integrations.lifecycle.maintain import Maintained, maintain, maintain_if_due
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
 from amem_integrations.note import CORRECTS, REPEATS, Note, Status
-from amem_integrations.ports import SyncIO, run
+from amem_integrations.ports import Clock, SyncIO, run
 from amem_integrations.standing import NEW, Tier
 from tests.lifecycle.days import Days, Lived
-from tests.support import open_memory
+from tests.support import again, open_memory
 
 NOTHING = Maintained()
 _names = count()
@@ -410,3 +411,21 @@ async def test_both_forms_maintain(lived: Lived) -> None:
     lived.use(note)
     assert (await lived.memory.amaintain(lived.namespace)).uses == 1
     assert await lived.memory.aexplain(note, namespace=lived.namespace) is not None
+
+
+def test_a_clock_that_was_wrong_once_does_not_stop_maintenance() -> None:
+    wrong = Days()
+    wrong += 3000
+    with open_memory(formation="off", clock=wrong) as memory:
+        known, note = memory.add("The redis cache"), memory.add("The violin lesson")
+        memory.feedback(known)
+        memory.maintain()
+        io = memory._sync
+        run(maintain_if_due(io, DEFAULT_POLICY, "tests"))
+        # As after a restart: within a process, time never goes back.
+        right = SyncIO(io.engine, io.sparse, io.embedder, None, Clock(Days()))
+        assert run(maintain_if_due(right, DEFAULT_POLICY, "tests")) == DEFAULT_POLICY.due
+        assert run(feedback(right, note.namespace, Report((note.id,)))) == 1
+        assert run(maintain(right, note.namespace, DEFAULT_POLICY, "tests")).uses == 1
+        assert again(memory, note).life.clean == 1
+        assert run(maintain(right, note.namespace, DEFAULT_POLICY, "tests")) == NOTHING
