@@ -135,7 +135,15 @@ class AgenticMemory(Remembering, Recalling, Tending, Archiving, Keeping, Settlin
     @classmethod
     async def aopen(cls, *args: Any, **kwargs: Any) -> Self:
         """`AgenticMemory(...)`, without blocking the running event loop."""
-        return await asyncio.to_thread(cls, *args, **kwargs)
+
+        def opened() -> Self:
+            memory = cls(*args, **kwargs)
+            if memory.options.formation == "inline":
+                # Its libraries take a second to load: not the loop's, at the first `aadd`.
+                _ = memory._assembly.own_graph
+            return memory
+
+        return await asyncio.to_thread(opened)
 
     def perform(self, operation: Callable[[Rooms, IO], Coroutine[Any, Any, T]]) -> T:
         """Run an operation over what this memory works with; for adapters."""

@@ -265,3 +265,10 @@ async def test_a_memory_that_was_closed_on_a_loop_says_so() -> None:
     memory = await AgenticMemory.aopen(embedder=EMBEDDER)
     await memory.aclose()
     assert memory.closed
+
+
+async def test_what_forms_notes_is_loaded_before_a_loop_has_to_wait_for_it() -> None:
+    async with await AgenticMemory.aopen(embedder=EMBEDDER) as memory:
+        assert "own_graph" in vars(memory._assembly)
+    async with await AgenticMemory.aopen(embedder=EMBEDDER, formation="off") as memory:
+        assert "own_graph" not in vars(memory._assembly)
