@@ -2,13 +2,17 @@
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from nltk import data
 from nltk.stem import PorterStemmer
 from nltk.tokenize import NLTKWordTokenizer
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+from nltk.translate.meteor_score import meteor_score
 from rouge_score.rouge_scorer import RougeScorer
 
 from amem_integrations.errors import ModelUnavailableError
@@ -154,7 +158,9 @@ def test_meteor_without_wordnet_says_what_is_missing(monkeypatch: pytest.MonkeyP
         meteor("a boat", "a boat")
 
 
-def test_meteor_knows_synonyms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture
+def small_wordnet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """A WordNet as Debian ships it, in which cars are autos and nothing else is known."""
     for part in ("noun", "verb", "adj", "adv"):
         for kind in ("data.{}", "index.{}", "{}.exc"):
             (tmp_path / kind.format(part)).write_text("")
@@ -162,16 +168,26 @@ def test_meteor_knows_synonyms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     (tmp_path / "index.noun").write_text(
         "".join(f"{word} n 1 0 1 1 00000000\n" for word in ("auto", "car"))
     )
-    path = list(data.path)
-    monkeypatch.setattr(data, "path", path)
+    monkeypatch.setattr(data, "path", list(data.path))
     known = read_debian(tmp_path)
     monkeypatch.setattr(metrics, "wordnet", lambda: known)
+    yield known
+    for file in known._data_file_map.values():  # NLTK closes none
+        file.close()
+
+
+@pytest.mark.usefixtures("small_wordnet")
+def test_meteor_knows_synonyms() -> None:
     # Two words in one run: 1 - 0.5 * (1/2)^3. Without a synonym, one word: 0.5 * (1 - 0.5).
     assert meteor("the auto", "the car") == pytest.approx(0.9375)
     assert meteor("the cart", "the car") == pytest.approx(0.25)
     assert meteor("", "the car") == 0
-    for file in known._data_file_map.values():  # NLTK closes none
-        file.close()
+
+
+def test_meteor_equals_nltk_s_on_random_pairs(small_wordnet: Any) -> None:
+    for answer, gold in _pairs():
+        expected = meteor_score([gold.split()], answer.split(), wordnet=small_wordnet)
+        assert meteor(answer, gold) == expected
 
 
 def test_ideographs_are_words() -> None:
@@ -187,6 +203,16 @@ def test_similarity_is_a_cosine_and_an_empty_answer_has_none() -> None:
     assert same == pytest.approx(1)
     assert unlike < 0.9
     assert empty == 0
+
+
+def test_similarity_equals_numpy_s_cosine_on_random_pairs() -> None:
+    pairs = _pairs()
+    for (answer, gold), found in zip(
+        pairs, similarities(pairs, EMBEDDER.embed_documents), strict=True
+    ):
+        one, other = map(np.array, EMBEDDER.embed_documents([answer, gold]))
+        expected = one @ other / (np.linalg.norm(one) * np.linalg.norm(other))
+        assert found == pytest.approx(expected, abs=1e-9)
 
 
 def test_each_text_is_embedded_once() -> None:

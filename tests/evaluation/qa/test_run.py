@@ -250,6 +250,29 @@ def test_what_a_model_fails_is_marked_and_not_scored(kept: KeptLines, model: Any
     assert one.failed[CORE] == sum(scorable(DATASET)[place][1].core for place in failed)
 
 
+class Unsteady(Model):
+    """Fails on a tenth of its calls, by chance."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chance = random.Random(3)
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        if self.chance.random() < 0.1:
+            raise AnalysisError("It would not.", reason="timeout", retryable=False)
+        return super().complete(request)
+
+
+def test_of_a_model_that_fails_now_and_then_the_rest_is_scored(kept: KeptLines, model: Any) -> None:
+    unsteady = model(Unsteady())
+    asked = run(ModelReader(unsteady), kept, "bm25", "dense", model=unsteady)
+    failed = [each for each in asked.answers if each.failure is not None]
+    assert 3 < len(failed) < 25
+    assert len(asked.answers) == 120
+    unscored = sum(row is None for each in scored(asked) for row in each.rows)
+    assert unscored == len(failed)
+
+
 def test_what_failed_is_tried_again(kept: KeptLines, model: Any) -> None:
     failing, sound = model(Model("when")), Model()
     run(ModelReader(failing), kept, "bm25", model=failing)
