@@ -15,11 +15,11 @@ from amem_integrations.plots import (
     Picture,
     activity_heatmap,
     embedding_map,
-    libraries,
     note_graph,
     text,
     trajectory,
 )
+from amem_integrations.plots.libraries import library
 from tests.plots.conftest import HOSTILE
 
 Draw = Callable[[AgenticMemory], Picture]
@@ -88,7 +88,7 @@ def test_a_page_is_written(memory: AgenticMemory, tmp_path: Path) -> None:
 def test_jupyter_shows_it_as_plotly_does(
     memory: AgenticMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(libraries.library("plotly.io").renderers, "default", "plotly_mimetype")
+    monkeypatch.setattr(library("plotly.io").renderers, "default", "plotly_mimetype")
     picture = note_graph(memory, "two")
     shown = picture._repr_mimebundle_()["application/vnd.plotly.v1+json"]
     assert len(shown["data"]) == len(picture.figure.data)
@@ -97,7 +97,7 @@ def test_jupyter_shows_it_as_plotly_does(
 def test_other_notebooks_show_the_page_in_a_frame(
     memory: AgenticMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(libraries.library("plotly.io").renderers, "default", "browser")
+    monkeypatch.setattr(library("plotly.io").renderers, "default", "browser")
     shown = note_graph(memory, "two")._repr_mimebundle_()["text/html"]
     assert re.match(r'<iframe sandbox="allow-scripts" [^<>]*srcdoc="&lt;!doctype html', shown)
 
@@ -115,7 +115,7 @@ def test_an_image_is_saved_by_its_ending(
 def test_without_a_browser_an_image_is_refused_with_what_to_do(
     memory: AgenticMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    missing = libraries.library("kaleido.errors").ChromeNotFoundError
+    missing = library("kaleido.errors").ChromeNotFoundError
 
     def fail(*args: object, **kwargs: object) -> None:
         raise missing
@@ -133,7 +133,7 @@ def test_an_image_of_another_kind_is_refused(memory: AgenticMemory, tmp_path: Pa
 def test_a_missing_library_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
     with pytest.raises(ModuleNotFoundError, match=r'plotly.*"amem-integrations\[plots\]"'):
-        libraries.library("plotly.graph_objects")
+        library("plotly.graph_objects")
 
 
 def test_importing_the_pictures_loads_no_library_that_draws() -> None:
