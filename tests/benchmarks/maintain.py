@@ -22,6 +22,7 @@ from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.note import Link, Status, make_note
 from amem_integrations.ports import SyncIO, run
 from amem_integrations.store.schema import note_point
+from tests.lifecycle.fragile import Fragile, Killed
 
 T = TypeVar("T")
 DIMENSION = 384
@@ -31,25 +32,6 @@ WORDS = [f"word{n}" for n in range(3000)]
 CHANCE = random.Random(7)
 # The ring would set aside what the later rounds are to look at.
 POLICY = Policy(most_short=10**6)
-
-
-class Killed(BaseException):
-    pass
-
-
-class Fragile:
-    """An engine that dies at the nth write."""
-
-    def __init__(self, engine: Any, writes: int) -> None:
-        self._engine = engine
-        self._left = writes
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("patch", "commit", "insert", "delete"):
-            self._left -= 1
-            if self._left < 0:
-                raise Killed
-        return getattr(self._engine, name)
 
 
 class Counting:

@@ -1,4 +1,4 @@
-"""An exported namespace, and an empty memory to import it into."""
+"""Memories to try things in: one whose model links everything; one exported, one to import into."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,20 @@ import pytest
 
 from amem_integrations import AgenticMemory
 from tests.lifecycle.engines import TEXTS
-from tests.support import chat_model, open_memory
+from tests.support import chat_model, links_everything, open_memory
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[AgenticMemory]:
+    with open_memory(model=chat_model(links_everything)) as memory:
+        yield memory
+
+
+@pytest.fixture
+def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
+    yield opened
+    assert opened.check() == []
+    opened.forget_namespace("default")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """A note that keeps being contradicted leaves recall until somebody settles it; nothing is lost."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,22 +14,9 @@ from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.ports import run
 from amem_integrations.standing import Life
 from amem_integrations.store.schema import life_fields
-from tests.support import again, chat_model, links_everything, open_memory
+from tests.support import again
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
-
-
-@pytest.fixture(scope="module")
-def opened() -> Iterator[AgenticMemory]:
-    with open_memory(model=chat_model(links_everything)) as memory:
-        yield memory
-
-
-@pytest.fixture
-def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
-    yield opened
-    assert opened.check() == []
-    opened.forget_namespace("default")
 
 
 def audited(memory: AgenticMemory, **fields: Any) -> Note:

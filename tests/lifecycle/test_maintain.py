@@ -16,6 +16,7 @@ from amem_integrations.note import CORRECTS, REPEATS, Note, Status
 from amem_integrations.ports import Clock, SyncIO, run
 from amem_integrations.standing import NEW, Tier
 from tests.lifecycle.days import Days, Lived
+from tests.lifecycle.fragile import Fragile, Killed
 from tests.support import again, open_memory
 
 NOTHING = Maintained()
@@ -101,25 +102,6 @@ def test_the_link_that_led_to_a_note_in_conflict_shrinks(lived: Lived) -> None:
     assert lived.note(one).life.conflicting == 0
 
 
-class KilledError(Exception):
-    pass
-
-
-class Fragile:
-    """An engine that dies at the nth write from now on."""
-
-    def __init__(self, engine: Any, writes: int) -> None:
-        self._engine = engine
-        self._left = writes
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("patch", "commit", "insert", "delete"):
-            if not self._left:
-                raise KilledError
-            self._left -= 1
-        return getattr(self._engine, name)
-
-
 def story(lived: Lived) -> list[Note]:
     """Notes with uses that are not counted yet, and that make all kinds of work."""
     ids = [plain(lived, f"{word} {word}", session="s") for word in ("cache", "violin", "rent")]
@@ -166,7 +148,7 @@ def test_maintenance_that_was_killed_anywhere_ends_as_if_it_had_not_been(
         work = maintain(fragile, (broken.namespace,), DEFAULT_POLICY, "tests")
         try:
             run(work)
-        except KilledError:
+        except Killed:
             broken.maintain()
         assert [replace_conflicts(each) for each in outcome(broken, notes)] == expected
 

@@ -1,28 +1,14 @@
 """One change of a note is undone from the middle of its history; what came later stays."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from amem_integrations import AgenticMemory, Note
 from amem_integrations.errors import InvalidInputError
-from tests.support import again, chat_model, links_everything, open_memory
+from tests.support import again
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
-
-
-@pytest.fixture(scope="module")
-def opened() -> Iterator[AgenticMemory]:
-    with open_memory(model=chat_model(links_everything)) as memory:
-        yield memory
-
-
-@pytest.fixture
-def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
-    yield opened
-    assert opened.check() == []
-    opened.forget_namespace("default")
 
 
 def version_of(memory: AgenticMemory, note: Note, cause: Note) -> int:
