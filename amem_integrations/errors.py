@@ -23,6 +23,25 @@ Each message says what was wrong, with what, and what to do about it.
 from functools import partial
 from typing import Any
 
+__all__ = [
+    "AMemError",
+    "AnalysisError",
+    "EmbeddingError",
+    "InvalidFilterError",
+    "InvalidInputError",
+    "InvalidLineError",
+    "ModelError",
+    "ModelUnavailableError",
+    "NoteNotFoundError",
+    "StoreClosedError",
+    "StoreCorruptError",
+    "StoreError",
+    "StoreLockedError",
+    "StoreMismatchError",
+    "StoreUnavailableError",
+    "StoreWriteError",
+]
+
 
 class AMemError(Exception):
     """Base class of every error raised on purpose by this package."""

@@ -10,6 +10,18 @@ from typing import Literal, get_args
 
 from amem_integrations.note import Note
 
+__all__ = [
+    "Candidate",
+    "Distilled",
+    "Evolution",
+    "IdeaProposal",
+    "Judgement",
+    "LinkProposal",
+    "Subject",
+    "Turn",
+    "Understanding",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Understanding:

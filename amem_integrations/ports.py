@@ -32,6 +32,8 @@ from amem_integrations.judgement import (
 from amem_integrations.note import Note, as_utc
 from amem_integrations.points import Fields, Point, Query, Scored, SparseVector, Vector
 
+__all__ = ["Analyst", "Embedder"]
+
 T = TypeVar("T")
 
 

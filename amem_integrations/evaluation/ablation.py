@@ -12,6 +12,8 @@ from typing import Any
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.recall.options import SHARES, RecallOptions
 
+__all__ = ["switches", "with_settings", "without"]
+
 
 def switches(options: RecallOptions) -> list[str]:
     """The settings that do something, and may do nothing."""

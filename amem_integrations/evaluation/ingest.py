@@ -13,6 +13,8 @@ from amem_integrations.namespace import Namespace
 from amem_integrations.note import Status
 from amem_integrations.operations import counts
 
+__all__ = ["Filled", "fill"]
+
 Progress = Callable[[int, int], None]
 _ROOT = "amem-eval"
 

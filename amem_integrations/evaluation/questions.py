@@ -9,6 +9,8 @@ import time
 from amem_integrations.models.embedding import EmbedderSpec, NamedEmbedder, resolve_embedder
 from amem_integrations.ports import Embedder, Vector
 
+__all__ = ["QuestionEmbedder", "timed"]
+
 
 class QuestionEmbedder:
     """`inner`, with the vectors of questions kept. seconds: what each of them took."""

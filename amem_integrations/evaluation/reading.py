@@ -12,6 +12,8 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation import beam, json_lines, locomo
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Defects
 
+__all__ = ["read_dataset"]
+
 _GZIP = b"\x1f\x8b"
 
 

@@ -16,6 +16,8 @@ from amem_integrations.note import Hit
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.recall.search import search
 
+__all__ = ["Run", "Setup", "ask", "ask_baseline"]
+
 Recaller = Callable[[Conversation, Question, int], list[str]]
 """The ids of the turns that answer a question, best first, at most that many."""
 

@@ -20,6 +20,8 @@ from amem_integrations.evaluation.resampling import Estimate, Resampling
 from amem_integrations.operations import Rooms
 from amem_integrations.ports import IO
 
+__all__ = ["Scored", "score"]
+
 CORE = "core"
 Estimates = Mapping[str, Mapping[str, Estimate]]
 """By group ("core", then each category) and metric."""

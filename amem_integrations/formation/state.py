@@ -22,6 +22,8 @@ from amem_integrations.namespace import Namespace
 from amem_integrations.note import Note
 from amem_integrations.ports import Analyst
 
+__all__ = ["FormationState", "Mode", "initial_state"]
+
 Mode = Literal["fused", "staged", "batched"]
 
 

@@ -26,6 +26,8 @@ from amem_integrations.models.terms import Corpus, Term
 from amem_integrations.note import Note, clean_terms, clean_text
 from amem_integrations.ports import IO
 
+__all__ = ["FreeAnalyst"]
+
 MAX_KEYWORDS = 5
 MAX_TAGS = 3
 MAX_CONTEXT_CHARS = 200

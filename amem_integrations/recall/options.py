@@ -5,6 +5,8 @@ from math import isfinite
 
 from amem_integrations.errors import InvalidInputError
 
+__all__ = ["DEFAULT_OPTIONS", "RecallOptions"]
+
 SIGNALS = ("dense", "sparse", "reply", "answer", "speaker", "date", "statement", "length")
 SHARES = ("superseded", "contested", "asking")
 """What is left of a score: 1 switches one off."""

@@ -31,6 +31,8 @@ from pydantic import PrivateAttr
 from amem_integrations.testing.script import Script
 from amem_integrations.tokens import estimate_tokens
 
+__all__ = ["LLMCall", "ScriptedFunctionCallingLLM", "ScriptedLLM", "call_tool"]
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 Reply = str | Mapping[str, Any] | ChatMessage | BaseException

@@ -12,6 +12,8 @@ from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
 from amem_integrations.models.embedding import NamedEmbedder
 from amem_integrations.ports import ChatModel
 
+__all__ = ["Budget", "Cost", "Evidence", "Factory", "Means", "System"]
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
