@@ -1,12 +1,13 @@
 """Drawing the note graph: notes placed by their links, links as wide as they weigh."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from amem_integrations.note import CONTRADICTS
 from amem_integrations.plots import text
 from amem_integrations.plots.draw_common import bare, figure
 from amem_integrations.plots.graph import GraphData, GraphEdge, GraphNode
+from amem_integrations.plots.layout import FEW, Places, placed
 from amem_integrations.plots.libraries import library
 from amem_integrations.plots.palette import COLOURS, FAINT, OTHERS, PAPER, look
 
@@ -15,16 +16,13 @@ _WIDTHS = ((0.25, 0.6), (0.5, 1.4), (0.75, 2.6), (1.0, 4.2))
 _EDGE = "#A9B2BA"
 _AGAINST = COLOURS[5]
 _NAMED = 24
-_FEW = 300
 _ROOM = (0.5, 0.07)
 """How far apart labels are, across and up, where the linked notes take 2 by 2."""
-
-Places = Mapping[str, tuple[float, float]]
 
 
 def draw(data: GraphData, title: str, subtitle: str) -> Any:
     """A Plotly figure of the graph; it has at least one node."""
-    places = _places(data)
+    places = placed(data)
     xs, ys = zip(*places.values(), strict=True)
     drawn = figure(
         title,
@@ -36,7 +34,7 @@ def draw(data: GraphData, title: str, subtitle: str) -> Any:
         dragmode="pan",
     )
     go = library("plotly.graph_objects")
-    few = len(data.nodes) <= _FEW
+    few = len(data.nodes) <= FEW
     lower = 0.0
     for upper, width in _WIDTHS:
         for against in (False, True):
@@ -60,40 +58,6 @@ def draw(data: GraphData, title: str, subtitle: str) -> Any:
         if nodes:
             drawn.add_trace(_notes(go, group, nodes, places, colour, symbol, named, size))
     return drawn
-
-
-def _places(data: GraphData) -> dict[str, tuple[float, float]]:
-    """Linked notes by their links; those without any in rows below."""
-    networkx = library("networkx")
-    graph: Any = networkx.Graph()
-    for edge in data.edges:
-        graph.add_edge(edge.source, edge.to, weight=0.2 + edge.weight)
-    found: dict[str, tuple[float, float]] = {}
-    if graph:
-        laid: Any = networkx.forceatlas2_layout(
-            graph,
-            seed=0,
-            max_iter=200 if len(graph) <= _FEW else 150,
-            weight="weight",
-            scaling_ratio=2.0,
-            strong_gravity=True,
-        )
-        found = _scaled({id: (float(x), float(y)) for id, (x, y) in laid.items()})
-    alone = [node.id for node in data.nodes if node.id not in found]
-    across = max(12, int(len(alone) ** 0.5 * 3))
-    for place, id in enumerate(alone):
-        found[id] = (-1 + 2 * (place % across) / (across - 1), -1.25 - 0.12 * (place // across))
-    return found
-
-
-def _scaled(places: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    """Within [-1, 1] both ways."""
-    bounds = [(min(values), max(values)) for values in zip(*places.values(), strict=True)]
-
-    def scaled(value: float, low: float, high: float) -> float:
-        return -1 + 2 * (value - low) / (high - low) if high > low else 0.0
-
-    return {id: (scaled(x, *bounds[0]), scaled(y, *bounds[1])) for id, (x, y) in places.items()}
 
 
 def _lines(
