@@ -94,7 +94,21 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreMismatchError(StoreError):
-    """The collection was written with another schema, embedder or dimension."""
+    """The collection was written with another schema, embedder or dimension.
+
+    `embedder` and `dimension` are those it was written with, where that is what differs.
+    """
+
+    def __init__(
+        self, message: str, *, embedder: str | None = None, dimension: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.embedder = embedder
+        self.dimension = dimension
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rebuild = partial(type(self), embedder=self.embedder, dimension=self.dimension)
+        return rebuild, self.args, self.__dict__
 
 
 class StoreCorruptError(StoreError):

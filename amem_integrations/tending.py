@@ -8,12 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from amem_integrations import __version__, forming, operations
+from amem_integrations.errors import InvalidInputError
 from amem_integrations.forming import Rooms
 from amem_integrations.ledger import UsageReport
 from amem_integrations.lifecycle import forget as forgetting
 from amem_integrations.lifecycle import import_ as importing
 from amem_integrations.lifecycle import repair as repairing
 from amem_integrations.lifecycle.check import Finding, check
+from amem_integrations.lifecycle.copy import copy
 from amem_integrations.lifecycle.export import export
 from amem_integrations.lifecycle.forget import Forgotten, forget_namespace
 from amem_integrations.lifecycle.health import Health, Lenses, measure
@@ -21,7 +23,7 @@ from amem_integrations.lifecycle.import_ import Imported, Line, Lines
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.namespace import Namespace, as_namespace
 from amem_integrations.note import Note, as_utc
-from amem_integrations.operations import Forms, NamespaceLike, NoteLike
+from amem_integrations.operations import Forms, NamespaceLike, NoteLike, Progress
 from amem_integrations.ports import IO, run
 from amem_integrations.recall.distinct import same_as
 from amem_integrations.store.usage import read_usage
@@ -125,6 +127,19 @@ class Tending(Forms):
         home = None if namespace is None else as_namespace(namespace)
         return await _import(self._rooms, self._async, lines, home, replace)
 
+    def copy_to(self, other: "Tending", *, progress: Progress | None = None) -> int:
+        """Copy everything, all namespaces, into another memory, embedded by the other's embedder.
+
+        What is stored there under the same ids stays as it is, so that repeating it goes on where
+        it was broken off. progress: called as progress(done, total), of everything stored.
+        Returns how many notes were copied. Raises InvalidInputError, StoreError, ModelError.
+        """
+        return run(copy(self._sync, _other(self, other)._sync, progress))
+
+    async def acopy_to(self, other: "Tending", *, progress: Progress | None = None) -> int:
+        """`copy_to`, awaited."""
+        return await copy(self._async, _other(self, other)._async, progress)
+
     def health(self, namespace: NamespaceLike | None = None) -> Health:
         """How a namespace is doing: a report of figures, with what they mean and when to worry.
 
@@ -187,6 +202,15 @@ class Tending(Forms):
     async def arepair(self) -> list[Finding]:
         """`repair`, awaited."""
         return await _repair(self._rooms, self._async)
+
+
+def _other(memory: Tending, other: object) -> Tending:
+    if not isinstance(other, Tending) or other is memory:
+        raise InvalidInputError(
+            "Expected another memory to copy to, such as AgenticMemory(directory, embedder=...); "
+            f"got {'the same one' if other is memory else type(other).__name__}."
+        )
+    return other
 
 
 def _each(lines: AsyncGenerator[str, None]) -> Iterator[str]:

@@ -50,7 +50,10 @@ def check_fits(held: Mapping[str, Any], asked: Encoders, location: str) -> None:
         raise StoreMismatchError(
             f"The store in {location} was written with the embedder {embedder!r} ({dimension} "
             f"dimensions), and {asked.embedder!r} ({asked.dimension}) was asked for; their vectors "
-            f"cannot be compared. Open it with embedder={embedder!r}, or {elsewhere}."
+            f"cannot be compared. Open it with embedder={embedder!r}, {elsewhere}, or have "
+            "`amem reembed` (`copy_to`) make a copy for the other embedder.",
+            embedder=embedder,
+            dimension=dimension,
         )
     if sparse != asked.sparse:
         raise StoreMismatchError(
