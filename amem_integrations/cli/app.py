@@ -13,6 +13,7 @@ from amem_integrations import __version__
 from amem_integrations.cli import eval as evaluating
 from amem_integrations.cli import health, render, tending, work
 from amem_integrations.cli import plots as drawing
+from amem_integrations.cli import view as viewing
 from amem_integrations.cli.options import (
     ApiKey,
     Embedder,
@@ -56,6 +57,7 @@ app.add_typer(tending.commands)
 app.add_typer(work.commands)
 app.add_typer(health.commands)
 app.add_typer(drawing.commands)
+app.add_typer(viewing.commands)
 app.add_typer(evaluating.commands, name="eval")
 
 

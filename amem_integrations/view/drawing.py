@@ -1,0 +1,135 @@
+"""The graph of a namespace as shapes to put into an SVG: pure, but for the layout's library."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from amem_integrations.note import CONTRADICTS
+from amem_integrations.plots.graph import GraphData, GraphEdge, GraphNode
+from amem_integrations.plots.layout import FEW, Places, placed
+from amem_integrations.plots.palette import look
+from amem_integrations.plots.text import line
+
+WIDTH = 1000.0
+_SIDE, _TOP, _UNIT = 110.0, 40.0, 300.0
+_LABEL = 26
+_LABEL_ROOM = (190.0, 22.0)
+_MOST_LABELS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A note; label: beside it, "" where there is no room. links: how many are drawn."""
+
+    id: str
+    x: float
+    y: float
+    size: float
+    colour: str
+    symbol: str
+    group: str
+    text: str
+    label: str
+    links: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """A link, as wide as it weighs; against: the notes contradict each other."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    width: float
+    against: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A line of the legend."""
+
+    group: str
+    colour: str
+    symbol: str
+    notes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A graph in a frame of WIDTH by `height`; dots: the best linked first. total: of all notes."""
+
+    dots: tuple[Dot, ...]
+    strokes: tuple[Stroke, ...]
+    legend: tuple[Key, ...]
+    height: float
+    total: int
+
+
+def drawing(data: GraphData) -> Drawing:
+    """The shapes of a graph. Raises ModuleNotFoundError without networkx."""
+    places, height = _framed(placed(data))
+    looks = look(data.groups)
+    links = Counter(id for edge in data.edges for id in (edge.source, edge.to))
+    labelled = _labelled(data.nodes, places)
+    least = 5.0 if len(data.nodes) <= FEW else 3.0
+    dots = tuple(
+        Dot(
+            node.id,
+            *places[node.id],
+            size=least + min(8.0, 1.8 * node.strength**0.5),
+            colour=looks[node.group][0],
+            symbol=looks[node.group][1],
+            group=node.group,
+            text=node.content,
+            label=line(node.content, _LABEL) if node.id in labelled else "",
+            links=links[node.id],
+        )
+        for node in data.nodes
+    )
+    notes = Counter(node.group for node in data.nodes)
+    return Drawing(
+        dots,
+        tuple(_stroke(edge, places) for edge in data.edges),
+        tuple(Key(group, *looks[group], notes[group]) for group in data.groups if notes[group]),
+        height,
+        data.total,
+    )
+
+
+def _framed(places: Places) -> tuple[dict[str, tuple[float, float]], float]:
+    """The places in the frame, from its top left corner, and how high that has to be."""
+    if not places:
+        return {}, 2 * _TOP
+    ups = [y for _, y in places.values()]
+    across = (WIDTH - 2 * _SIDE) / 2
+    framed = {
+        id: (round(WIDTH / 2 + across * x, 1), round(_TOP + _UNIT * (max(ups) - y), 1))
+        for id, (x, y) in places.items()
+    }
+    return framed, round(2 * _TOP + _UNIT * (max(ups) - min(ups)), 1)
+
+
+def _stroke(edge: GraphEdge, places: Places) -> Stroke:
+    about = f"{edge.kind}, weight {edge.weight:.2f}"
+    return Stroke(
+        *places[edge.source],
+        *places[edge.to],
+        width=round(0.6 + 3.4 * edge.weight**2, 2),
+        against=edge.kind == CONTRADICTS,
+        text=f"{about}: {edge.reason}" if edge.reason else about,
+    )
+
+
+def _labelled(nodes: Iterable[GraphNode], places: Places) -> set[str]:
+    """The best linked notes, as far as their labels do not get into each other's way."""
+    taken: dict[str, tuple[float, float]] = {}
+    for node in nodes:
+        x, y = places[node.id]
+        wide, high = _LABEL_ROOM
+        if all(abs(x - a) > wide or abs(y - b) > high for a, b in taken.values()):
+            taken[node.id] = (x, y)
+        if len(taken) == _MOST_LABELS:
+            break
+    return set(taken)
