@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from amem_integrations.note import Note as Note
     from amem_integrations.note import Revision as Revision
     from amem_integrations.note import Status as Status
+    from amem_integrations.recalls import Recall as Recall
     from amem_integrations.weaving import Woven as Woven
     from amem_integrations.working import MemoryWorker as MemoryWorker
 
@@ -38,6 +39,7 @@ _HOMES = {
     "Note": ".note",
     "Policy": ".lifecycle.policy",
     "Proposal": ".formation.waiting",
+    "Recall": ".recalls",
     "Revision": ".note",
     "Status": ".note",
     "Woven": ".weaving",
@@ -56,6 +58,7 @@ __all__ = [
     "Note",
     "Policy",
     "Proposal",
+    "Recall",
     "Revision",
     "Status",
     "Woven",

@@ -3,7 +3,8 @@
 `recalling` gives it its two forms; adapters that recall within an operation call `find`.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -18,6 +19,7 @@ from amem_integrations.note import Hit, as_utc
 from amem_integrations.ports import IO
 from amem_integrations.recall.rerank import reranking_by
 from amem_integrations.recall.search import search
+from amem_integrations.recalls import Recall
 from amem_integrations.store.reading import with_links
 
 
@@ -44,6 +46,47 @@ async def find(
 
     min_relevance, reranker: in place of the memory's own, where they are not None.
     """
+    finding = _found(rooms, io, query, min_relevance, reranker, **asked)
+    return await _kept(rooms, query, asked["namespace"], finding)
+
+
+async def recall(
+    rooms: Rooms,
+    io: IO,
+    query: str,
+    min_relevance: float | None,
+    reranker: RerankerSpec,
+    **asked: Unpack[Asked],
+) -> list[Hit]:
+    """What `find` finds, with the links of both directions on each note."""
+    finding = _linked(rooms, io, _found(rooms, io, query, min_relevance, reranker, **asked))
+    return await _kept(rooms, query, asked["namespace"], finding)
+
+
+async def _kept(
+    rooms: Rooms, query: str, namespace: Namespace, finding: Coroutine[Any, Any, list[Hit]]
+) -> list[Hit]:
+    """What is found, which is the last recall of its namespace from now on."""
+    drops, began = rooms.recalls.drops, time.perf_counter()
+    try:
+        hits = await finding
+    except Exception:
+        rooms.recalls.failed(namespace)
+        raise
+    seconds = time.perf_counter() - began
+    found = Recall(query, namespace, tuple(hits), seconds)
+    rooms.recalls.keep(found, rooms.settings.ledger, drops)
+    return hits
+
+
+async def _found(
+    rooms: Rooms,
+    io: IO,
+    query: str,
+    min_relevance: float | None,
+    reranker: RerankerSpec,
+    **asked: Unpack[Asked],
+) -> list[Hit]:
     options, reranking = rooms.recall, rooms.reranking
     if min_relevance is not None:
         options = replace(options, min_relevance=min_relevance)
@@ -66,16 +109,8 @@ async def find(
     )
 
 
-async def recall(
-    rooms: Rooms,
-    io: IO,
-    query: str,
-    min_relevance: float | None,
-    reranker: RerankerSpec,
-    **asked: Unpack[Asked],
-) -> list[Hit]:
-    """What `find` finds, with the links of both directions on each note."""
-    hits = await find(rooms, io, query, min_relevance=min_relevance, reranker=reranker, **asked)
+async def _linked(rooms: Rooms, io: IO, finding: Coroutine[Any, Any, list[Hit]]) -> list[Hit]:
+    hits = await finding
     notes = await with_links(io, [hit.note for hit in hits])
     if rooms.policy is not None:
         notes = [backlinks_believed(note, io.now(), rooms.policy) for note in notes]

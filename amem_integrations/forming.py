@@ -8,7 +8,7 @@ the graph is `formation`'s.
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, TypeAlias
 
@@ -26,6 +26,7 @@ from amem_integrations.note import Note, Status
 from amem_integrations.ports import IO, Runnable
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.recall.rerank import Reranking
+from amem_integrations.recalls import Recalls
 from amem_integrations.store.reading import load
 
 _LOG = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ class Rooms:
 
     formation: when notes are formed, unless a call says otherwise. recall, reranking: how they
     are found, likewise. policy: how they are believed and kept; None leaves them as they are.
-    covers: whether the embedder knows the script of a text.
+    covers: whether the embedder knows the script of a text. recalls: what was found last.
     graph: builds the formation graph on first use, because that imports LangGraph.
     wake: tells the background worker that there is something to form.
     """
@@ -56,6 +57,7 @@ class Rooms:
     reranking: Reranking | None = None
     policy: Policy | None = None
     covers: Callable[[str], bool] = lambda text: True
+    recalls: Recalls = field(default_factory=Recalls)
 
     @property
     def analyst_name(self) -> str:

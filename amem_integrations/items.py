@@ -95,6 +95,7 @@ async def write(
     unformed: dict[Namespace, list[str]] = {}
     for id, namespace in deleted.items():
         forgotten = await forget(io, id, namespace, rooms.analyst_name)
+        rooms.recalls.drop(namespace)
         unformed.setdefault(namespace, []).extend(forgotten.unformed)
     raw: list[Note] = []
     for start in range(0, len(puts), _CHUNK):
@@ -117,6 +118,8 @@ async def write(
 async def sweep(rooms: Rooms, io: IO, formation: Formation) -> int:
     """Forget whatever is past its time; returns how many that were."""
     swept = await expire.sweep(io, rooms.analyst_name)
+    for namespace in swept.unformed:
+        rooms.recalls.drop(namespace)
     await have_formed(rooms, io, formation, unformed=swept.unformed)
     return swept.notes
 

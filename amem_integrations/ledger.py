@@ -7,6 +7,7 @@ calls took beyond the process; the events are those of this process.
 import json
 import threading
 import uuid
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -106,6 +107,14 @@ class _Page:
     stored: Entries = field(default_factory=dict[tuple[str, str], Usage])
 
 
+@dataclass(slots=True, weakref_slot=True)
+class Tally:
+    """What happened in one namespace since somebody began to watch it."""
+
+    formed: int = 0
+    usage: Usage = Usage()
+
+
 class Ledger:
     """Counters shared by every operation of one memory; safe to use from any thread.
 
@@ -120,6 +129,7 @@ class Ledger:
         self._events: Counter[str] = Counter()
         self._pages: dict[tuple[Namespace, datetime], _Page] = {}
         self._forgotten: Counter[Namespace] = Counter()
+        self._watched: weakref.WeakValueDictionary[Namespace, Tally] = weakref.WeakValueDictionary()
         self._waiting = 0
 
     def count(self, event: str, n: int = 1) -> None:
@@ -147,11 +157,27 @@ class Ledger:
             key = (step, mode)
             page.entries[key] = page.entries.get(key, Usage()) + usage
             self._waiting += 1
+            if tally := self._watched.get(account.namespace):
+                tally.usage += usage
+
+    def formed(self, namespace: Namespace) -> None:
+        """One more note of the namespace was formed."""
+        with self._lock:
+            if tally := self._watched.get(namespace):
+                tally.formed += 1
+
+    def watch(self, namespace: Namespace) -> Tally:
+        """What happens in the namespace from now on, for as long as it is held and not replaced."""
+        tally = Tally()
+        with self._lock:
+            self._watched[namespace] = tally
+        return tally
 
     def forget(self, namespace: Namespace) -> None:
         """Drop what a namespace used, calls still under way included."""
         with self._lock:
             self._forgotten[namespace] += 1
+            self._watched.pop(namespace, None)
             for key in [key for key in self._pages if key[0] == namespace]:
                 del self._pages[key]
 

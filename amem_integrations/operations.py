@@ -243,6 +243,7 @@ async def forget(
 ) -> forgetting.Forgotten:
     note_id, home = address(note, namespace)
     forgotten = await forgetting.forget(io, note_id, home, rooms.analyst_name)
+    rooms.recalls.drop(home)
     await have_formed(rooms, io, rooms.formation, unformed={home: forgotten.unformed})
     return forgotten
 

@@ -13,6 +13,7 @@ from amem_integrations.note import Hit, Link, Note, Revision
 from amem_integrations.operations import Forms, NamespaceLike, NoteLike, Rooms, address
 from amem_integrations.ports import IO, run
 from amem_integrations.recall.pack import Order, pack
+from amem_integrations.recalls import Recall
 from amem_integrations.store.reading import namespaces
 from amem_integrations.weaving import turn_of
 
@@ -61,6 +62,34 @@ class Recalling(Forms):
         """`search`, awaited."""
         about = Asked(namespace=as_namespace(namespace), k=k, hops=hops, filter=filter, at=at)
         return await recall(self._rooms, self._async, query, min_relevance, reranker, **about)
+
+    def last_recall(self, namespace: NamespaceLike = DEFAULT) -> Recall | None:
+        """What the last search of a namespace found, and what forming notes took since.
+
+        Whoever searched: this object, an adapter, a tool of an agent, in any thread or task. What
+        one namespace recalled is never seen from another. It is kept in the process, for some 100
+        namespaces, and let go of when something of the namespace is forgotten.
+
+        Args:
+            namespace: whose memory.
+
+        Returns:
+            The last recall, as text one line of numbers; None if there was none, or it failed,
+            or is not kept any more.
+
+        Raises:
+            InvalidInputError: for labels that make no namespace.
+
+        Examples:
+            >>> _ = memory.add("The boat is called Susie")
+            >>> hits = memory.search("What is the boat called?")
+            >>> recall = memory.last_recall()
+            >>> recall.query, [hit.note.content for hit in recall.hits]
+            ('What is the boat called?', ['The boat is called Susie'])
+            >>> print(recall)
+            recalled 1 note in ... ms
+        """
+        return self._rooms.recalls.last(as_namespace(namespace))
 
     @staticmethod
     def pack(

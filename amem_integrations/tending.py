@@ -66,13 +66,11 @@ class Tending(Forms):
 
     def forget_namespace(self, namespace: NamespaceLike) -> Forgotten:
         """Remove every note of exactly this namespace, and what model calls took for it."""
-        self._rooms.settings.ledger.forget(as_namespace(namespace))
-        return run(forget_namespace(self._sync, as_namespace(namespace)))
+        return run(_forget_namespace(self._rooms, self._sync, as_namespace(namespace)))
 
     async def aforget_namespace(self, namespace: NamespaceLike) -> Forgotten:
         """`forget_namespace`, awaited."""
-        self._rooms.settings.ledger.forget(as_namespace(namespace))
-        return await forget_namespace(self._async, as_namespace(namespace))
+        return await _forget_namespace(self._rooms, self._async, as_namespace(namespace))
 
     def forget_where(self, filter: Mapping[str, Any], *, namespace: NamespaceLike) -> Forgotten:
         """Remove every note of the namespace that meets a filter, and what each had caused.
@@ -235,10 +233,18 @@ async def _health(rooms: Rooms, io: IO, namespace: NamespaceLike | None) -> Heal
     return await measure(io, as_namespace(namespace), policy, ledger, lenses, kept=kept)
 
 
+async def _forget_namespace(rooms: Rooms, io: IO, namespace: Namespace) -> Forgotten:
+    rooms.settings.ledger.forget(namespace)
+    forgotten = await forget_namespace(io, namespace)
+    rooms.recalls.drop(namespace)
+    return forgotten
+
+
 async def _forget_where(
     rooms: Rooms, io: IO, filter: Mapping[str, Any], namespace: Namespace
 ) -> Forgotten:
     forgotten = await forgetting.forget_where(io, filter, namespace, rooms.analyst_name)
+    rooms.recalls.drop(namespace)
     await forming.have_formed(rooms, io, rooms.formation, unformed={namespace: forgotten.unformed})
     return forgotten
 

@@ -72,6 +72,7 @@ async def weave_turn(
     else:
         for note in held:
             forgotten = await forget(io, note.id, note.namespace, rooms.analyst_name)
+            rooms.recalls.drop(note.namespace)
             await have_formed(rooms, io, formation, unformed={note.namespace: forgotten.unformed})
         ideas = await _stored(rooms, io, turn, formation)
         await have_formed(rooms, io, formation, (idea.note for idea in ideas))

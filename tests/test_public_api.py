@@ -56,6 +56,7 @@ def test_the_public_names_are_these() -> None:
         "Note",
         "Policy",
         "Proposal",
+        "Recall",
         "Revision",
         "Status",
         "Woven",

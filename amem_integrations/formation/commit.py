@@ -65,6 +65,8 @@ async def commit(io: IO, settings: Settings, state: FormationState) -> dict[str,
                 outcomes[note_id] = failure(error)
         result = outcomes[note_id]
         settings.ledger.count(f"formation.{result['status']}")
+        if result["status"] == "formed":
+            settings.ledger.formed(namespace_of(state))
         if result["status"] == "failed":
             await note_failure(io, settings, state, note_id, result)
     return {"outcomes": outcomes}

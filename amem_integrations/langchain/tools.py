@@ -107,6 +107,7 @@ def create_memory_tools(
             )
             page = hits[offset : offset + limit]
             packed = pack(page, token_budget, ids=True)
+            rooms.recalls.shown(labels, page, packed)
             left_out = sum(hit.note.id not in packed for hit in page)
             if not left_out:
                 return packed or _NOTHING
@@ -131,6 +132,7 @@ def create_memory_tools(
                 await add(rooms, io, [{**_item(content), "key": held.key}], labels, formation)
                 return f"Updated memory {id}"
             forgotten = await forget(io, id, labels, rooms.analyst_name)
+            rooms.recalls.drop(labels)
             await have_formed(rooms, io, formation, unformed={labels: forgotten.unformed})
             return f"Deleted memory {id}"
 

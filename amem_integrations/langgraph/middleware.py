@@ -71,7 +71,9 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     review: with write="after_agent", stop at an `interrupt` before a turn's notes are committed,
         as `create_memory_graph` does; the agent needs a checkpointer.
     With a memory that was opened with `lifecycle`, it reports which notes the answer made use of.
-    What fails is logged without content and counted in `AgenticMemory.health`.
+    What fails is logged without content and counted in `AgenticMemory.health`. What a turn
+    recalled is what `AgenticMemory.last_recall(namespace)` says after it; its one line of
+    numbers is logged at INFO.
     """
 
     def __init__(
@@ -136,24 +138,22 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Remember the turn."""
         if report := self._end_turn(state):
             self._memory.perform(report)
-        if self._write == "off":
-            return
         if self._reviewing is not None:
             # With no config of its own it takes part in the agent's checkpoints.
             self._reviewing.invoke({"messages": state["messages"]})
-        else:
+        elif self._write != "off":
             self._memory.perform(self._remember(state))
+        self._tell(state)
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         """`after_agent`, awaited."""
         if report := self._end_turn(state):
             await self._memory.aperform(report)
-        if self._write == "off":
-            return
         if self._reviewing is not None:
             await self._reviewing.ainvoke({"messages": state["messages"]})
-        else:
+        elif self._write != "off":
             await self._memory.aperform(self._remember(state))
+        self._tell(state)
 
     def _recall(
         self, request: ModelRequest[Any]
@@ -194,6 +194,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 min_relevance=self._min_relevance,
             )
             told = pack(hits, self._token_budget)
+            rooms.recalls.shown(labels, hits, told)
             return told, [] if rooms.policy is None else shown_in(hits, told)
         except Exception as error:
             _failed(rooms, "recall", error)
@@ -220,6 +221,12 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 _failed(rooms, "feedback", error)
 
         return report
+
+    def _tell(self, state: AgentState[Any]) -> None:
+        """What the turn recalled and cost so far goes into the log, in numbers."""
+        labels = self._resolve()
+        if _LOG.isEnabledFor(logging.INFO) and _turn(state["messages"], labels, thread_id()):
+            _LOG.info("%s", self._memory.last_recall(labels))
 
     def _remember(self, state: AgentState[Any]) -> Callable[[Rooms, IO], Coroutine[Any, Any, None]]:
         labels, thread = self._resolve(), thread_id()

@@ -8,18 +8,19 @@ import logging
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from llama_index_instrumentation import get_dispatcher
 
 from amem_integrations.errors import InvalidInputError, StoreError
-from amem_integrations.forming import Formation
+from amem_integrations.forming import Formation, Rooms
 from amem_integrations.llama_index.forms import Form
 from amem_integrations.llama_index.source import Source
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Hit, check_content
+from amem_integrations.ports import IO
 from amem_integrations.recall.pack import shown_in
 
 _LOG = logging.getLogger(__name__)
@@ -104,11 +105,18 @@ class AMemNotes:
         )
         # Whoever keeps notes by their use wants to know what comes of these.
         self._shown = (question, shown_in(hits, packed) if core.options.lifecycle else [])
-        return _harmless(packed)
+        packed = _harmless(packed)
+        await shown(form, core, self.namespace, hits, packed)
+        return packed
 
     async def replied(self, form: Form, reply: str, session: str | None) -> None:
-        """Report which of the notes shown last a reply made use of; on failure logged, counted."""
+        """Report which of the notes shown last a reply made use of; on failure logged, counted.
+
+        What the turn recalled and cost so far goes into the log, in numbers.
+        """
         (question, hits), self._shown = self._shown, ("", [])
+        if question and self.source.core is not None and _LOG.isEnabledFor(logging.INFO):
+            _LOG.info("%s", self.source.core.last_recall(self.namespace))
         if not hits:
             return
         try:
@@ -202,6 +210,17 @@ class AMemNotes:
         self.events[event] += 1
         if self.source.core is not None:
             self.source.core.count_event(f"llama_index.{event}")
+
+
+async def shown(
+    form: Form, core: AgenticMemory, namespace: Namespace, hits: Sequence[Hit], packed: str
+) -> None:
+    """Have `AgenticMemory.last_recall` tell how these hits went into a prompt."""
+
+    async def tell(rooms: Rooms, io: IO) -> None:
+        rooms.recalls.shown(namespace, hits, packed)
+
+    await form.call(core, "perform", tell)
 
 
 def _harmless(packed: str) -> str:

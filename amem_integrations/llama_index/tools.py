@@ -9,6 +9,7 @@ from llama_index.core.tools import FunctionTool
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.forming import FORMATIONS, Formation
 from amem_integrations.llama_index.forms import AWAITED, NOW, Form
+from amem_integrations.llama_index.notes import shown
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import as_namespace
 from amem_integrations.note import Hit
@@ -54,7 +55,9 @@ def create_memory_tools(
             hops=hops,
             min_relevance=min_relevance,
         )
-        return core.pack(hits, max_tokens) or _NOTHING
+        packed = core.pack(hits, max_tokens)
+        await shown(form, core, labels, hits, packed)
+        return packed or _NOTHING
 
     async def keep(form: Form, content: str) -> str:
         await form.call(core, "add", content, namespace=labels, formation=formation)
