@@ -36,9 +36,28 @@ class Archiving(Forms):
     ) -> Note:
         """Set a note aside: no search finds it, or follows a link to it, until it is restored.
 
-        It stays stored, is exported, and can still be read by its id, listed and forgotten.
-        Writing it anew under its key brings it back. Raises NoteNotFoundError, and
-        InvalidInputError for a note that still waits to be formed.
+        It stays stored, is exported, and can still be read by its id, listed and forgotten. Writing
+        it anew under its key brings it back.
+
+        Args:
+            note: the note, or its id.
+            namespace: where an id is looked up.
+            reason: why, for its history.
+
+        Returns:
+            The note as it is now.
+
+        Raises:
+            NoteNotFoundError: there is no such note in the namespace.
+            InvalidInputError: it still waits to be formed, or a value cannot be used.
+            StoreError: it could not be written.
+
+        Examples:
+            >>> note = memory.add("Tea is served at four")
+            >>> str(memory.archive(note, reason="the tea room closed").status)
+            'archived'
+            >>> memory.search("When is tea?")
+            []
         """
         return run(_archive(self._sync, note, namespace, reason))
 
@@ -51,8 +70,24 @@ class Archiving(Forms):
     def restore(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Note:
         """Bring an archived note back as it was, also one that was merged into another.
 
-        What the other had gained from it stays there until that is reverted. A note that is
-        not archived stays as it is. Raises NoteNotFoundError.
+        What the other had gained from it stays there until that is reverted.
+
+        Args:
+            note: the note, or its id.
+            namespace: where an id is looked up.
+
+        Returns:
+            The note as it is now; one that is not archived stays as it is.
+
+        Raises:
+            NoteNotFoundError: there is no such note in the namespace.
+            InvalidInputError: this can be no note.
+            StoreError: it could not be written.
+
+        Examples:
+            >>> note = memory.archive(memory.add("Tea is served at four"))
+            >>> str(memory.restore(note).status)
+            'formed'
         """
         return run(_restore(self._sync, note, namespace))
 
@@ -61,7 +96,21 @@ class Archiving(Forms):
         return await _restore(self._async, note, namespace)
 
     def archived(self, namespace: NamespaceLike = DEFAULT, *, limit: int = 100) -> list[Note]:
-        """The archived notes of a namespace, those stored last first."""
+        """The archived notes of a namespace, those stored last first.
+
+        Args:
+            namespace: one label or several.
+            limit: how many, at most.
+
+        Raises:
+            InvalidInputError: a value cannot be used.
+            StoreError: the store cannot be read.
+
+        Examples:
+            >>> note = memory.archive(memory.add("Tea is served at four"))
+            >>> [each.content for each in memory.archived()]
+            ['Tea is served at four']
+        """
         return run(listed(self._sync, as_namespace(namespace), limit, archiving.ARCHIVED))
 
     async def aarchived(
@@ -81,13 +130,32 @@ class Archiving(Forms):
     ) -> Consolidation:
         """What there is to tidy up in a namespace, as a list; with dry_run=False it is done.
 
-        Notes that say the same are merged into the oldest of them: the words must agree, and
-        the cosine of their vectors, understanding included, be `similarity` at least. Where a
-        model is there, clusters are distilled: a new note says in short what they say. Archived
-        is what was neither said, confirmed nor used for longer than `max_age`, unless it is of
-        the long tier, then what is worth least, until `max_notes` are left (None: as the
-        policy has it). Nothing is deleted: `restore` and `revert` undo all of it.
-        Raises InvalidInputError, StoreError.
+        Notes that say the same are merged into the oldest of them: the words must agree, and they
+        must be understood alike. Where a model is there, clusters are distilled: a new note says in
+        short what they say. Archived is what was neither said, confirmed nor used for longer than
+        `max_age`, unless it is of the long tier, then what is worth least, until `max_notes` are
+        left. Nothing is deleted: `restore` and `revert` undo all of it.
+
+        Args:
+            namespace: one label or several.
+            dry_run: whether to change nothing; `apply` does it then.
+            max_notes: how many notes to keep at hand; None: as the policy has it.
+            max_age: how long a note may be of no use; None: for ever.
+            similarity: the least cosine of two notes' vectors, understanding included, for a merge.
+
+        Raises:
+            InvalidInputError: a value cannot be used.
+            StoreError: the store cannot be read or written.
+            ModelError: the embedder failed.
+
+        Examples:
+            >>> first = memory.add("The parcel desk closes at 6 pm", session="monday")
+            >>> again = memory.add("the parcel desk closes at 6 pm.", session="friday")
+            >>> plan = memory.consolidate()
+            >>> [merge.into == first.id for merge in plan.merges]
+            [True]
+            >>> print(memory.consolidate(dry_run=False).applied, memory.get(again).session)
+            True monday
         """
         limits = _Limits(max_notes, max_age, similarity)
         return run(_consolidate(self._rooms, self._sync, namespace, dry_run, limits))
@@ -108,7 +176,19 @@ class Archiving(Forms):
     def apply(self, plan: Consolidation) -> Consolidation:
         """Do what `consolidate` listed; returns what was done, and in `left` what was not.
 
-        A note that was changed since is left alone. Raises StoreError.
+        Args:
+            plan: the list. A note that was changed since is left alone.
+
+        Raises:
+            InvalidInputError: this is no such list.
+            StoreError: the store cannot be read or written.
+            ModelError: the embedder failed.
+
+        Examples:
+            >>> _ = memory.add_many(["The oldest note", "A newer one", "The newest"])
+            >>> done = memory.apply(memory.consolidate(max_notes=2))
+            >>> len(done.archived), len(memory.search("note", k=10))
+            (1, 2)
         """
         return run(_apply(self._rooms, self._sync, plan))
 

@@ -38,11 +38,27 @@ class Keeping(Forms):
     ) -> int:
         """Report that notes from one prompt helped, or that they contradict what is so.
 
-        notes: notes, their ids, or hits; those of one report were used together. outcome:
-        "used" or "conflict". query: what was asked. session: in which conversation; uses
-        within one count as one occasion. namespace: where ids without a note are looked up.
-        Stored at once; `maintain` counts it. Returns how many of the notes are there; those
-        that were forgotten meanwhile are left out. Raises InvalidInputError, StoreError.
+        Stored at once; `maintain` counts it.
+
+        Args:
+            notes: notes, their ids, or hits; those of one report were used together.
+            outcome: "used" or "conflict".
+            query: what was asked.
+            session: in which conversation; uses within one count as one occasion.
+            namespace: where ids without a note are looked up.
+
+        Returns:
+            How many of the notes are there; those that were forgotten meanwhile are left out.
+
+        Raises:
+            InvalidInputError: a value cannot be used, or the notes are of several namespaces.
+            StoreError: it could not be stored.
+
+        Examples:
+            >>> _ = memory.add("Tea is served at four")
+            >>> hits = memory.search("When is tea?")
+            >>> memory.feedback(hits, query="When is tea?", session="monday")
+            1
         """
         home, report = _report(notes, outcome, query, session, namespace)
         return run(feedback(self._sync, home, report))
@@ -70,8 +86,26 @@ class Keeping(Forms):
     ) -> list[Hit]:
         """`feedback` of those of a prompt's hits that a reply made use of; returns them.
 
-        A note was used if the reply shares two or more of its rare words: such as few of the
-        hits have, and the query does not bring up itself. No model is asked.
+        A note was used if the reply shares two or more of its rare words: such as few of the hits
+        have, and the query does not bring up itself. No model is asked.
+
+        Args:
+            hits: what was found for the prompt.
+            reply: what the model answered.
+            query: what was asked.
+            session: in which conversation.
+
+        Raises:
+            InvalidInputError: these are no hits, or a text is none.
+            StoreError: it could not be stored.
+
+        Examples:
+            >>> _ = memory.add("The violin lesson with Rosalyn is on Tuesday morning")
+            >>> query = "When is my lesson?"
+            >>> hits = memory.search(query)
+            >>> reply = "On Tuesday, Rosalyn expects you."
+            >>> memory.feedback_from_reply(hits, reply, query=query) == hits
+            True
         """
         return run(_replied(self._sync, hits, reply, query, session))
 
@@ -89,9 +123,27 @@ class Keeping(Forms):
     def maintain(self, namespace: NamespaceLike | None = None) -> Maintained:
         """Do what is due: count uses, settle notes and links, keep the short ones few.
 
-        namespace: this one; None for all. Where nothing is due it costs next to nothing. It can
-        be broken off at any time, and be called by several at once. A background worker does
-        it by itself where the memory was opened with `lifecycle`. Raises StoreError.
+        Where nothing is due it costs next to nothing. It can be broken off at any time, and be
+        called by several at once. A background worker does it by itself where the memory was opened
+        with `lifecycle`.
+
+        Args:
+            namespace: this one; None for all.
+
+        Returns:
+            What was done, in numbers.
+
+        Raises:
+            InvalidInputError: this can be no namespace.
+            StoreError: the store cannot be read or written; what was done until then stays done.
+
+        Examples:
+            >>> note = memory.add("Tea is served at four")
+            >>> _ = memory.feedback(note, session="monday")
+            >>> memory.maintain().uses
+            1
+            >>> memory.get(note).life.clean
+            1
         """
         return run(_maintain(self._rooms, self._sync, namespace))
 
@@ -102,7 +154,19 @@ class Keeping(Forms):
     def explain(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Explanation:
         """How far a note is to be believed now, and how that comes about.
 
-        Raises NoteNotFoundError.
+        Args:
+            note: the note, or its id.
+            namespace: where an id is looked up.
+
+        Raises:
+            NoteNotFoundError: there is no such note in the namespace.
+            InvalidInputError: this can be no note.
+            StoreError: the store cannot be read.
+
+        Examples:
+            >>> note = memory.add("Tea is served at four", source="user")
+            >>> memory.explain(note).source_trust
+            0.9
         """
         return run(_explain(self._rooms, self._sync, note, namespace))
 

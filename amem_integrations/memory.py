@@ -40,34 +40,60 @@ T = TypeVar("T")
 class AgenticMemory(Remembering, Recalling, Tending, Archiving, Keeping, Settling):
     """A memory that takes notes, links them, lets them evolve, and finds them again.
 
-    location: a directory (the embedded engine, one process at a time), the URL of a Qdrant
-        server, or None for a temporary directory that goes with the object.
-    model: who judges: a LangChain chat model, "provider:model", or None for statistics only.
-    analyst: who judges instead, with questions of their own: a `ports.Analyst`. It may ask `model`.
-    embedder: a fastembed model name, "multilingual", LangChain `Embeddings`, a callable from
-        texts to vectors, or None for all-MiniLM-L6-v2, as in the paper.
-    formation: "inline" forms a note before `add` returns, "background" in threads, "off"
-        leaves it raw until `resume()` or a `MemoryWorker`. A raw note is stored and can be found.
-    concurrency: how many notes are formed at once in the background, each of another namespace.
-    mode: "fused" asks the model once a note, "staged" three times (paper §3), "batched" once
-        for up to `batch` notes that wait together, as those of one `add_many` do.
-    instructions: a domain's vocabulary and rules, for the model.
-    link, evolve: switches for these steps. neighbours: candidates offered, at most; by default
-        5 to a model, 8 to statistics.
-    min_relevance: a search whose best note has less to do with the question finds nothing; None
-        does without. reranker: who has the last word on the order of the best notes: one of
-        fastembed's cross-encoders by name, a LangChain document compressor, or a function from
-        a query and texts to scores. diversity: in [0, 1], how much unlike notes are preferred.
-    lifecycle: whether notes are believed, kept and set aside by what happens to them, as a
-        `Policy` says (True: the usual one); an extension of the paper. False: only when asked.
-    timeout: seconds that a request to a server may take. model_timeout: seconds that the model
-        may take for an answer, whatever its own timeout.
-    trace_content: whether LangChain's callbacks (LangSmith, OpenTelemetry, your own) see what is
-        said in formation: prompts, answers, state. Otherwise they see its runs without it.
-    clock: where "now" comes from, for tests.
+    Opening touches the disk or the server; on an event loop use `await aopen(...)`. Every operation
+    has a sync form and an async one, with an `a` in front. In the examples of its methods `memory`
+    is one that is open, and empty.
 
-    Opening touches the disk or the server; on an event loop use `await aopen(...)`.
-    Raises StoreError, ModelUnavailableError, InvalidInputError.
+    Args:
+        location: a directory (the embedded engine, one process at a time), the URL of a Qdrant
+            server, or None for a temporary directory that goes with the object.
+        model: who judges: a LangChain chat model, a LlamaIndex LLM, "provider:model", or None for
+            statistics only.
+        analyst: who judges instead, with questions of their own: a `ports.Analyst`. It may ask
+            `model`.
+        embedder: a fastembed model name, "multilingual", LangChain `Embeddings`, a LlamaIndex
+            embedder, a function from texts to vectors, or None for all-MiniLM-L6-v2, as in the
+            paper.
+        collection: the name of what holds the notes in that directory or on that server.
+        formation: "inline" forms a note before `add` returns, "background" in threads, "off" leaves
+            it raw until `resume()` or a `MemoryWorker`. A raw note is stored and can be found.
+        mode: "fused" asks the model once a note, "staged" three times (paper §3), "batched" once
+            for up to `batch` notes that wait together, as those of one `add_many` do.
+        instructions: a domain's vocabulary and rules, for the model.
+        link: whether notes are linked.
+        evolve: whether older notes are understood anew in the light of new ones.
+        neighbours: candidates offered for that, at most; by default 5 to a model, 8 to statistics.
+        min_relevance: a search whose best note has less to do with the question finds nothing; None
+            does without.
+        reranker: who has the last word on the order of the best notes: one of fastembed's
+            cross-encoders by name, a LangChain document compressor, or a function from a query and
+            texts to scores.
+        diversity: in [0, 1], how much unlike notes are preferred.
+        lifecycle: whether notes are believed, kept and set aside by what happens to them, as a
+            `Policy` says (True: the usual one); an extension of the paper. False: only when asked.
+        concurrency: how many notes are formed at once in the background, each of another namespace.
+        batch: how many notes one question is about in the mode "batched", at most.
+        api_key: of the server.
+        timeout: seconds that a request to a server may take.
+        model_timeout: seconds that the model may take for an answer, whatever its own timeout.
+        prefer_grpc: whether a server is spoken to by gRPC.
+        trace_content: whether LangChain's callbacks (LangSmith, OpenTelemetry, your own) see what
+            is said in formation: prompts, answers, state. Otherwise they see its runs without it.
+        clock: where "now" comes from, for tests.
+
+    Raises:
+        InvalidInputError: an argument cannot be used.
+        ModelUnavailableError: the model or embedder is not known, not installed or has no key.
+        StoreError: the directory is busy, damaged or written with another embedder; the server
+            cannot be reached or refuses the key.
+
+    Examples:
+        >>> from amem_integrations import AgenticMemory
+        >>> with AgenticMemory("./memory") as memory:
+        ...     note = memory.add("Calvin wants an LRU policy for the cache", namespace="calvin")
+        ...     [hit] = memory.search("Which cache policy?", namespace="calvin")
+        >>> hit.note.content
+        'Calvin wants an LRU policy for the cache'
     """
 
     def __init__(
@@ -134,7 +160,25 @@ class AgenticMemory(Remembering, Recalling, Tending, Archiving, Keeping, Settlin
 
     @classmethod
     async def aopen(cls, *args: Any, **kwargs: Any) -> Self:
-        """`AgenticMemory(...)`, without blocking the running event loop."""
+        """`AgenticMemory(...)`, without blocking the running event loop.
+
+        Args:
+            *args: as for the class.
+            **kwargs: as for the class.
+
+        Raises:
+            AMemError: as the class does.
+
+        Examples:
+            >>> import asyncio
+            >>> async def main():
+            ...     async with await AgenticMemory.aopen("./memory") as memory:
+            ...         await memory.aadd("Bea takes her tea without sugar")
+            ...         return await memory.asearch("tea")
+            >>> from amem_integrations import AgenticMemory
+            >>> print(asyncio.run(main())[0].note.content)
+            Bea takes her tea without sugar
+        """
 
         def opened() -> Self:
             memory = cls(*args, **kwargs)
@@ -146,7 +190,23 @@ class AgenticMemory(Remembering, Recalling, Tending, Archiving, Keeping, Settlin
         return await asyncio.to_thread(opened)
 
     def perform(self, operation: Callable[[Rooms, IO], Coroutine[Any, Any, T]]) -> T:
-        """Run an operation over what this memory works with; for adapters."""
+        """Run an operation over what this memory works with; for adapters.
+
+        Args:
+            operation: called with the memory's parts and its `ports.IO`, to give a coroutine that
+                awaits nothing but that.
+
+        Returns:
+            What the coroutine returns.
+
+        Raises:
+            AMemError: whatever the operation raises.
+
+        Examples:
+            >>> from amem_integrations.store.reading import namespaces
+            >>> memory.perform(lambda rooms, io: namespaces(io))
+            []
+        """
         return run(operation(self._rooms, self._sync))
 
     async def aperform(self, operation: Callable[[Rooms, IO], Coroutine[Any, Any, T]]) -> T:
@@ -156,7 +216,21 @@ class AgenticMemory(Remembering, Recalling, Tending, Archiving, Keeping, Settlin
     def flush(self, timeout: float | None = None) -> bool:
         """Wait for background formation, then write everything to disk.
 
-        Returns False when notes were still waiting after `timeout` seconds.
+        Args:
+            timeout: seconds to wait, at most; None for as long as it takes.
+
+        Returns:
+            False when notes were still waiting after that time.
+
+        Raises:
+            StoreError: the store cannot be written.
+
+        Examples:
+            >>> note = memory.add("Found at once, formed in a thread", formation="background")
+            >>> memory.flush(timeout=30)
+            True
+            >>> str(memory.get(note).status)
+            'formed'
         """
         done = self._wait(timeout)
         run(save_usage(self._sync, self._rooms.settings.ledger))
@@ -179,17 +253,47 @@ class AgenticMemory(Remembering, Recalling, Tending, Archiving, Keeping, Settlin
         """The formation graph, to draw, stream, checkpoint, or put into a graph of your own.
 
         Its input is `formation.state.initial_state(notes)` for raw notes of one namespace.
-        review: stop at an `interrupt` before the commit.
+
+        Args:
+            review: stop at an `interrupt` before the commit.
+            checkpointer: LangGraph's, for a graph that is run by itself.
+
+        Returns:
+            A compiled LangGraph graph; run in any way, it commits to this memory.
+
+        Raises:
+            StoreError: when it is run and the store cannot be read or written. What a model fails
+                at is no error: it is kept with the note.
+
+        Examples:
+            >>> from amem_integrations.formation.state import initial_state
+            >>> raw = memory.add("The gateway keeps readings for 90 days", formation="off")
+            >>> steps = memory.graph().stream(initial_state([raw]))
+            >>> [name for step in steps for name in step]
+            ['accept', 'candidates', 'judge', 'commit']
         """
         return self._assembly.graph(review=review, checkpointer=checkpointer)
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether it was closed.
+
+        Examples:
+            >>> memory.closed
+            False
+        """
         return not self._finalizer.alive
 
     def close(self) -> None:
-        """Finish the note at hand, write everything to disk, release the store."""
+        """Finish the note at hand, write everything to disk, release the store.
+
+        It can be repeated. Whatever is asked of the memory afterwards raises StoreClosedError.
+
+        Examples:
+            >>> memory.close()
+            >>> memory.closed
+            True
+        """
         self._finalizer()
 
     async def aclose(self) -> None:

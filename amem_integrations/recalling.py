@@ -35,14 +35,36 @@ class Recalling(Forms):
     ) -> list[Hit]:
         """The notes of one namespace that answer `query`, best first, at most `k`.
 
-        hops: how many links to follow from what was found; linked notes compete for the
-        places. filter: conditions on tags, keywords, session, speaker, times, metadata.
-        at: recall as of that moment.
-        min_relevance: nothing is found unless one of the notes has so much to do with the
-            question (`hit.relevance`; the README says how to choose it); 0 drops nothing.
-        reranker: who orders the best notes, as for the memory itself; False for nobody.
-            Both are as the memory was opened with where they are None.
-        Raises InvalidInputError, StoreError, ModelError.
+        Notes are found by meaning, by words, and by who said what when; no model is asked. See the
+        README for the signals, and `Hit.why` for what each of them contributed.
+
+        Args:
+            query: what to look for, in words.
+            namespace: one label or several; exactly this one is searched.
+            k: how many notes, at most.
+            hops: how many links to follow from what was found; linked notes compete for the places.
+            filter: conditions on tags, keywords, session, speaker, times, metadata.
+            at: recall as of that moment; a naive datetime is taken as UTC.
+            min_relevance: nothing is found unless one of the notes has so much to do with the
+                question (`hit.relevance`; the README says how to choose it); 0 drops nothing. None:
+                as the memory was opened.
+            reranker: who orders the best notes, as for the memory itself; False for nobody. None:
+                as the memory was opened.
+
+        Raises:
+            InvalidInputError: the query is blank, or another value cannot be used.
+            InvalidFilterError: the filter has an unknown operator, or an operand of the wrong type.
+            StoreError: the store cannot be read.
+            ModelError: the embedder failed.
+
+        Examples:
+            >>> _ = memory.add("Calvin wants an LRU policy for the cache", speaker="Calvin")
+            >>> _ = memory.add("The office closes at six", speaker="Dana")
+            >>> hit = memory.search("Which policy has the cache?", filter={"speaker": "Calvin"})[0]
+            >>> hit.note.content
+            'Calvin wants an LRU policy for the cache'
+            >>> round(sum(hit.why.values()), 6) == round(hit.score, 6)
+            True
         """
         about = Asked(namespace=as_namespace(namespace), k=k, hops=hops, filter=filter, at=at)
         return run(recall(self._rooms, self._sync, query, min_relevance, reranker, **about))
@@ -101,14 +123,50 @@ class Recalling(Forms):
     ) -> str:
         """Hits as one fenced block of data for a prompt, within `token_budget` tokens.
 
-        Notes are whole; those that fit are chosen best first. count_tokens: the tokenizer of the
-        model that reads it, otherwise an estimate. order: how they are shown, "relevance" or
-        "time", which serves what was said in turns and changed since.
+        Notes are whole; those that fit are chosen best first.
+
+        Args:
+            hits: what a search found, best first.
+            token_budget: tokens that the block may have, at most.
+            count_tokens: the tokenizer of the model that reads it, otherwise an estimate.
+            order: how they are shown, "relevance" or "time", which serves what was said in turns
+                and changed since.
+
+        Returns:
+            The block, or "" if no note fits.
+
+        Raises:
+            InvalidInputError: there is no such order.
+
+        Examples:
+            >>> from datetime import datetime
+            >>> _ = memory.add("Tea is served at four", occurred_at=datetime(2026, 3, 2, 9))
+            >>> print(memory.pack(memory.search("When is tea?"), token_budget=200))
+            Notes from memory, most relevant first, one JSON object a line. ...
+            ```jsonl
+            {"time": "2026-03-02T09:00Z", "content": "Tea is served at four", ...}
+            ```
         """
         return pack(hits, token_budget, count_tokens=count_tokens, order=order)
 
     def get(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Note | None:
-        """The note as it is now, with the links of both directions; None if it is not there."""
+        """The note as it is now, with the links of both directions; None if it is not there.
+
+        Args:
+            note: the note, or its id.
+            namespace: where an id is looked up.
+
+        Raises:
+            InvalidInputError: this can be no note.
+            StoreError: the store cannot be read.
+
+        Examples:
+            >>> note = memory.add("Tea is served at four", namespace="house")
+            >>> memory.get(note).content
+            'Tea is served at four'
+            >>> memory.get(note.id) is None  # in the default namespace there is none
+            True
+        """
         return run(_read(self._rooms, self._sync, *address(note, namespace)))
 
     async def aget(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Note | None:
@@ -116,7 +174,27 @@ class Recalling(Forms):
         return await _read(self._rooms, self._async, *address(note, namespace))
 
     def links(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> tuple[Link, ...]:
-        """The links of a note, those it made and those made to it."""
+        """The links of a note, those it made and those made to it.
+
+        Args:
+            note: the note, or its id.
+            namespace: where an id is looked up.
+
+        Returns:
+            Its links; none for a note that is not there.
+
+        Raises:
+            InvalidInputError: this can be no note.
+            StoreError: the store cannot be read.
+
+        Examples:
+            >>> first = memory.add("A cache would fix the slow product page", session="s1")
+            >>> second = memory.add("Then a cache for the product page", session="s1")
+            >>> [link.to == first.id for link in memory.links(second)]
+            [True]
+            >>> memory.links(first) == memory.links(second)
+            True
+        """
         found = self.get(note, namespace=namespace)
         return found.links if found is not None else ()
 
@@ -130,7 +208,22 @@ class Recalling(Forms):
     def turn(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> list[Note]:
         """The notes into which `weave` made the turn that this one is of, in their order.
 
-        A note that holds a whole turn comes alone. Raises NoteNotFoundError.
+        Args:
+            note: the note, or its id.
+            namespace: where an id is looked up.
+
+        Returns:
+            The notes; one that holds a whole turn comes alone.
+
+        Raises:
+            NoteNotFoundError: there is no such note in the namespace.
+            InvalidInputError: this can be no note.
+            StoreError: the store cannot be read.
+
+        Examples:
+            >>> note = memory.add("Tea is served at four")
+            >>> [each.content for each in memory.turn(note)]
+            ['Tea is served at four']
         """
         return run(turn_of(self._sync, note, namespace))
 
@@ -139,7 +232,23 @@ class Recalling(Forms):
         return await turn_of(self._async, note, namespace)
 
     def history(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> list[Revision]:
-        """Every revision of a note, oldest first. Raises NoteNotFoundError."""
+        """Every revision of a note, oldest first.
+
+        Args:
+            note: the note, or its id.
+            namespace: where an id is looked up.
+
+        Raises:
+            NoteNotFoundError: there is no such note in the namespace.
+            InvalidInputError: this can be no note.
+            StoreError: the store cannot be read.
+
+        Examples:
+            >>> note = memory.add("The product page takes four seconds")
+            >>> _ = memory.update(note, "The product page takes two seconds")
+            >>> [each.kind for each in memory.history(note)]
+            ['formed', 'updated', 'formed']
+        """
         return run(operations.history(self._sync, *address(note, namespace)))
 
     async def ahistory(
@@ -149,7 +258,21 @@ class Recalling(Forms):
         return await operations.history(self._async, *address(note, namespace))
 
     def recent(self, *, namespace: NamespaceLike = DEFAULT, limit: int = 20) -> list[Note]:
-        """The notes stored last, newest first."""
+        """The notes stored last, newest first.
+
+        Args:
+            namespace: one label or several.
+            limit: how many, at most.
+
+        Raises:
+            InvalidInputError: a value cannot be used.
+            StoreError: the store cannot be read.
+
+        Examples:
+            >>> _ = memory.add_many(["Tea at four", "Coffee at five"])
+            >>> [note.content for note in memory.recent(limit=1)]
+            ['Coffee at five']
+        """
         return run(_recent(self._rooms, self._sync, as_namespace(namespace), limit))
 
     async def arecent(self, *, namespace: NamespaceLike = DEFAULT, limit: int = 20) -> list[Note]:
@@ -157,7 +280,16 @@ class Recalling(Forms):
         return await _recent(self._rooms, self._async, as_namespace(namespace), limit)
 
     def namespaces(self) -> list[Namespace]:
-        """Every namespace that holds notes, in order."""
+        """Every namespace that holds notes, in order.
+
+        Raises:
+            StoreError: the store cannot be read.
+
+        Examples:
+            >>> _ = memory.add("Prefers trains to planes", namespace=("org", "calvin"))
+            >>> memory.namespaces()
+            [('org', 'calvin')]
+        """
         return run(namespaces(self._sync))
 
     async def anamespaces(self) -> list[Namespace]:
@@ -165,7 +297,20 @@ class Recalling(Forms):
         return await namespaces(self._async)
 
     def count(self, namespace: NamespaceLike | None = None) -> int:
-        """How many notes there are, in one namespace or in all."""
+        """How many notes there are, in one namespace or in all.
+
+        Args:
+            namespace: one label or several; None for all.
+
+        Raises:
+            InvalidInputError: this can be no namespace.
+            StoreError: the store cannot be read.
+
+        Examples:
+            >>> _ = memory.add("Prefers trains to planes", namespace=("org", "calvin"))
+            >>> memory.count(), memory.count("org")
+            (1, 0)
+        """
         return sum(run(operations.counts(self._sync, namespace)).values())
 
     async def acount(self, namespace: NamespaceLike | None = None) -> int:

@@ -16,14 +16,22 @@ from amem_integrations.weaving import Woven, weave_turn
 
 
 class About(TypedDict, total=False):
-    """What may be said about a memory beside its content.
+    """What may be said about a memory beside its content, as keywords or as keys of an item.
 
-    key: the caller's own name for it; the same key is the same note.
-    speaker, session, sequence: who said it, in which conversation, at which place.
-    occurred_at: when it happened; a naive datetime is taken as UTC.
-    source: what kind of source it is from: "user", "tool", "assistant" or "import"; with
-        `lifecycle` it says how far the note is believed. Left out, who speaks does.
-    metadata: any JSON object, returned exactly and usable in filters.
+    Attributes:
+        key: the caller's own name for it; the same key is the same note.
+        speaker: who said it.
+        session: in which conversation.
+        sequence: at which place of it.
+        occurred_at: when it happened; a naive datetime is taken as UTC.
+        source: what kind of source it is from: "user", "tool", "assistant" or "import"; with
+            `lifecycle` it says how far the note is believed. Left out, who speaks does.
+        metadata: any JSON object, returned exactly and usable in filters.
+
+    Examples:
+        >>> about = {"speaker": "Ada", "session": "standup", "sequence": 1}
+        >>> memory.add("The product page takes four seconds", **about).speaker
+        'Ada'
     """
 
     key: str | None
@@ -49,13 +57,33 @@ class Remembering(Forms):
     ) -> Note:
         """Remember `content` and return its note, links included.
 
-        The same content with the same speaker, session, sequence and time is the same note,
-        so a call can be repeated; give `sequence`, `occurred_at` or a `key` to keep a
-        repetition apart. A `key` that exists with other content is updated. When a model
-        fails the note is stored all the same, raw, with `last_error`.
-        supersedes: notes of the namespace (or their ids or keys) that hold no longer from when
-            this one happened. They are kept, and found for earlier times.
-        Raises InvalidInputError, NoteNotFoundError and StoreError.
+        The same content with the same speaker, session, sequence and time is the same note, so a
+        call can be repeated; give `sequence`, `occurred_at` or a `key` to keep a repetition apart.
+        A `key` that exists with other content is updated. When a model fails the note is stored all
+        the same, raw, with `last_error`.
+
+        Args:
+            content: the text, which is kept as it is.
+            namespace: one label or several; a note is found, linked and evolved within exactly one.
+            formation: "inline", "background" or "off", in place of the memory's own.
+            supersedes: notes of the namespace (or their ids or keys) that hold no longer from when
+                this one happened. They are kept, and found for earlier times.
+            **about: what else is known of it, see `About`: key, speaker, session, sequence,
+                occurred_at, source, metadata.
+
+        Raises:
+            InvalidInputError: a value cannot be used; nothing was stored.
+            NoteNotFoundError: what it supersedes is not there; nothing was stored.
+            StoreError: it could not be stored.
+            ModelError: the embedder failed; nothing was stored.
+
+        Examples:
+            >>> first = memory.add("The release is on June 5", speaker="Ada")
+            >>> second = memory.add("The release moved to June 20", speaker="Bea", supersedes=first)
+            >>> memory.search("When is the release?")[0].note.content
+            'The release moved to June 20'
+            >>> memory.get(first).valid_until == second.created_at
+            True
         """
         item = {"content": content, "supersedes": supersedes, **about}
         return run(operations.add(self._rooms, self._sync, [item], namespace, formation))[0]
@@ -84,7 +112,30 @@ class Remembering(Forms):
         """Remember texts, or mappings with "content" and whatever `add` takes, in order.
 
         All items are checked before the first is written; equal ones are kept apart.
-        progress: called as progress(done, total) after each note.
+
+        Args:
+            items: texts, or mappings with "content", "supersedes" and what `About` has.
+            namespace: one label or several, for all of them.
+            formation: "inline", "background" or "off", in place of the memory's own.
+            progress: called as progress(done, total) after each note.
+
+        Returns:
+            A note for each item, in the same order.
+
+        Raises:
+            InvalidInputError: an item cannot be used; nothing was stored.
+            NoteNotFoundError: what an item supersedes is not there; nothing was stored.
+            StoreError: not all of them could be stored; repeating the call goes on.
+            ModelError: the embedder failed.
+
+        Examples:
+            >>> turns = [
+            ...     {"content": "The product page takes four seconds.", "speaker": "Ada"},
+            ...     {"content": "A cache would fix the product page.", "speaker": "Bea"},
+            ... ]
+            >>> notes = memory.add_many(turns, namespace="shop")
+            >>> [note.speaker for note in notes]
+            ['Ada', 'Bea']
         """
         return run(operations.add(self._rooms, self._sync, items, namespace, formation, progress))
 
@@ -109,11 +160,33 @@ class Remembering(Forms):
     ) -> Woven:
         """Remember what is new in a turn of a conversation, idea by idea; instead of `add`.
 
-        What repeats an older note and what says nothing ("ok, thanks") is stored and found,
-        yet not formed; a correction is linked to what it corrects; several ideas become several
-        notes. Statistics decide, and in doubt it is new. With formation="inline" a model is asked
-        where they are in doubt. The same turn again changes nothing; other content under its
-        `key` takes the place of the old. Raises InvalidInputError and StoreError.
+        What repeats an older note and what says nothing ("ok, thanks") is stored and found, yet not
+        formed; a correction is linked to what it corrects; several ideas become several notes.
+        Statistics decide, and in doubt it is new. With formation="inline" a model is asked where
+        they are in doubt. The same turn again changes nothing; other content under its `key` takes
+        the place of the old.
+
+        Args:
+            content: the turn, whole.
+            namespace: one label or several.
+            formation: "inline", "background" or "off", in place of the memory's own.
+            **about: what else is known of the turn, see `About`.
+
+        Returns:
+            The ideas of the turn, each with its note and what it was found to be.
+
+        Raises:
+            InvalidInputError: a value cannot be used; nothing was stored.
+            StoreError: it could not be stored.
+            ModelError: the embedder failed.
+
+        Examples:
+            >>> _ = memory.weave("The board meets on Monday at ten.", session="s1")
+            >>> [idea.kind for idea in memory.weave("ok, thanks", session="s1").ideas]
+            ['nothing']
+            >>> woven = memory.weave("Actually it is Tuesday, not Monday.", session="s1")
+            >>> [idea.kind for idea in woven.ideas]
+            ['correction']
         """
         item = {"content": content, **about}
         return run(weave_turn(self._rooms, self._sync, item, namespace, formation))
@@ -140,7 +213,25 @@ class Remembering(Forms):
     ) -> Note:
         """Give a note new content or metadata; what the old text had caused is taken back.
 
-        Raises NoteNotFoundError, InvalidInputError, StoreError.
+        Args:
+            note: the note, or its id.
+            content: the new text, which is formed anew; None leaves it as it is.
+            namespace: where an id is looked up.
+            metadata: a JSON object in place of the old one; None leaves it as it is.
+
+        Returns:
+            The note as it is now.
+
+        Raises:
+            InvalidInputError: a value cannot be used; nothing was changed.
+            NoteNotFoundError: there is no such note in the namespace.
+            StoreError: it could not be written.
+            ModelError: the embedder failed.
+
+        Examples:
+            >>> note = memory.add("The product page takes four seconds")
+            >>> memory.update(note, "The product page takes two seconds").content
+            'The product page takes two seconds'
         """
         return run(operations.update(self._rooms, self._sync, note, namespace, content, metadata))
 
@@ -156,7 +247,26 @@ class Remembering(Forms):
         return await operations.update(self._rooms, self._async, note, namespace, content, metadata)
 
     def forget(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Forgotten:
-        """Remove a note and everything it caused in others; one that is gone counts as 0."""
+        """Remove a note and everything it caused in others; one that is gone counts as 0.
+
+        Args:
+            note: the note, or its id.
+            namespace: where an id is looked up.
+
+        Returns:
+            How much was removed, and what has to be formed anew without it.
+
+        Raises:
+            InvalidInputError: this can be no note.
+            StoreError: it could not be removed.
+
+        Examples:
+            >>> note = memory.add("My phone number is 555 0199")
+            >>> memory.forget(note).notes
+            1
+            >>> memory.forget(note).notes
+            0
+        """
         return run(operations.forget(self._rooms, self._sync, note, namespace))
 
     async def aforget(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Forgotten:
@@ -173,8 +283,28 @@ class Remembering(Forms):
     ) -> Note:
         """Undo a note's last revision, or all after `to_version`; the undoing is one itself.
 
-        only: undo that one alone which made the note this version; later ones stay.
         A note whose forming is undone is parked: `retry()` forms it again.
+
+        Args:
+            note: the note, or its id.
+            to_version: the number of the version to go back to.
+            only: undo that one revision alone which made the note this version; later ones stay.
+            namespace: where an id is looked up.
+
+        Returns:
+            The note as it is now.
+
+        Raises:
+            InvalidInputError: there is no such version, or it cannot be undone alone.
+            NoteNotFoundError: there is no such note in the namespace.
+            StoreError: it could not be written.
+            ModelError: the embedder failed.
+
+        Examples:
+            >>> note = memory.add("The product page takes four seconds")
+            >>> changed = memory.update(note, "The product page takes two seconds")
+            >>> memory.revert(changed, to_version=note.version).content
+            'The product page takes four seconds'
         """
         return run(operations.revert(self._rooms, self._sync, note, namespace, to_version, only))
 

@@ -32,8 +32,23 @@ class Settling(Forms):
     def audits(self, namespace: NamespaceLike = DEFAULT) -> list[Audit]:
         """The notes under audit, the longest first, each with why and its lineage.
 
-        A note whose uses were reported to conflict five times in a row, or three times in 90
-        days with no clean use between, leaves recall at the next `maintain`.
+        A note whose uses were reported to conflict five times in a row, or three times in 90 days
+        with no clean use between, leaves recall at the next `maintain`.
+
+        Args:
+            namespace: one label or several.
+
+        Raises:
+            InvalidInputError: this can be no namespace.
+            StoreError: the store cannot be read.
+
+        Examples:
+            >>> note = memory.add("The board meets on Monday")
+            >>> reports = [memory.feedback(note, "conflict", session=each) for each in "abc"]
+            >>> memory.maintain().audited
+            1
+            >>> [(audit.note.content, audit.reason) for audit in memory.audits()]
+            [('The board meets on Monday', '...')]
         """
         return run(auditing.audits(self._sync, as_namespace(namespace)))
 
@@ -51,9 +66,32 @@ class Settling(Forms):
     ) -> Note:
         """Settle a note that is under audit, or that another note contests.
 
-        "keep": it holds, and is back as it was. "correct": it gets `content` in place of its own
-        and is formed again. "retire": it is archived. Each is a revision.
-        Raises NoteNotFoundError, and InvalidInputError where nothing is open.
+        Each decision is a revision, which `revert` undoes.
+
+        Args:
+            note: the note, or its id.
+            decision: "keep": it holds, and is back as it was. "correct": it gets `content` in place
+                of its own and is formed again. "retire": it is archived.
+            content: the right text, for "correct".
+            namespace: where an id is looked up.
+
+        Returns:
+            The note as it is now.
+
+        Raises:
+            NoteNotFoundError: there is no such note in the namespace.
+            InvalidInputError: nothing is open about it, or a value cannot be used.
+            StoreError: it could not be written.
+            ModelError: the embedder failed.
+
+        Examples:
+            >>> note = memory.add("The board meets on Monday")
+            >>> reports = [memory.feedback(note, "conflict", session=each) for each in "abc"]
+            >>> _ = memory.maintain()
+            >>> memory.resolve(note, "correct", "The board meets on Tuesday").content
+            'The board meets on Tuesday'
+            >>> memory.audits()
+            []
         """
         return run(_resolve(self._rooms, self._sync, note, decision, content, namespace))
 
@@ -72,6 +110,23 @@ class Settling(Forms):
         """The changes of notes that wait because who proposed them is believed less; oldest first.
 
         They are applied by themselves once it is believed enough, and go when it is forgotten.
+        There are some only where the memory was opened with `lifecycle`.
+
+        Args:
+            namespace: one label or several.
+
+        Raises:
+            InvalidInputError: this can be no namespace.
+            StoreError: the store cannot be read.
+
+        Examples:
+            >>> from amem_integrations import AgenticMemory
+            >>> with AgenticMemory(lifecycle=True) as memory:
+            ...     said = memory.add("Bea runs the bakery on Mill Road", source="user")
+            ...     _ = memory.add("The bakery on Mill Road sells rye bread", source="import")
+            ...     [waiting] = memory.proposals()
+            >>> waiting.target == said.id
+            True
         """
         return run(waiting(self._sync, as_namespace(namespace)))
 
@@ -82,7 +137,22 @@ class Settling(Forms):
     def accept(self, proposal: Proposal) -> Note:
         """Apply a proposal that waits; returns the note that it changes.
 
-        Raises InvalidInputError if it does not wait any more, or the note cannot be changed.
+        Args:
+            proposal: one of `proposals()`.
+
+        Raises:
+            InvalidInputError: it does not wait any more, or the note cannot be changed.
+            StoreError: it could not be written.
+            ModelError: the embedder failed.
+
+        Examples:
+            >>> from amem_integrations import AgenticMemory
+            >>> with AgenticMemory(lifecycle=True) as memory:
+            ...     said = memory.add("Bea runs the bakery on Mill Road", source="user")
+            ...     _ = memory.add("The bakery on Mill Road sells rye bread", source="import")
+            ...     changed = memory.accept(memory.proposals()[0])
+            >>> sorted({*changed.keywords} - {*said.keywords})
+            ['sells rye bread']
         """
         return run(_accept(self._rooms, self._sync, proposal))
 
@@ -91,7 +161,24 @@ class Settling(Forms):
         return await _accept(self._rooms, self._async, proposal)
 
     def reject(self, proposal: Proposal) -> bool:
-        """Drop a proposal; False if it did not wait any more."""
+        """Drop a proposal; False if it did not wait any more.
+
+        Args:
+            proposal: one of `proposals()`.
+
+        Raises:
+            InvalidInputError: this is no proposal.
+            StoreError: it could not be removed.
+
+        Examples:
+            >>> from amem_integrations import AgenticMemory
+            >>> with AgenticMemory(lifecycle=True) as memory:
+            ...     said = memory.add("Bea runs the bakery on Mill Road", source="user")
+            ...     _ = memory.add("The bakery on Mill Road sells rye bread", source="import")
+            ...     [proposal] = memory.proposals()
+            ...     print(memory.reject(proposal), memory.proposals())
+            True []
+        """
         return run(_reject(self._sync, proposal))
 
     async def areject(self, proposal: Proposal) -> bool:
@@ -101,8 +188,27 @@ class Settling(Forms):
     def revert_cause(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Undone:
         """Undo all that a note did to others, whatever came later, without deleting it.
 
-        It is found as before, but has no links, and no note is understood in its light any
-        more, until `form(note)`. Repeating it changes nothing more. Raises NoteNotFoundError.
+        It is found as before, but has no links, and no note is understood in its light any more,
+        until `form(note)`. Repeating it changes nothing more.
+
+        Args:
+            note: the note, or its id.
+            namespace: where an id is looked up.
+
+        Returns:
+            What was undone.
+
+        Raises:
+            NoteNotFoundError: there is no such note in the namespace.
+            InvalidInputError: this can be no note.
+            StoreError: it could not be written.
+
+        Examples:
+            >>> first = memory.add("A cache would fix the slow product page", session="s1")
+            >>> second = memory.add("Then a cache for the product page", session="s1")
+            >>> undone = memory.revert_cause(second)
+            >>> undone.links, memory.links(second)
+            (1, ())
         """
         return run(_revert_cause(self._rooms, self._sync, note, namespace))
 
