@@ -8,14 +8,12 @@ stay as they are and are shown where a note is read; a search does not follow th
 from collections.abc import Sequence
 
 from amem_integrations.conditions import match
-from amem_integrations.errors import StoreError
 from amem_integrations.formation.revise import revised
-from amem_integrations.lifecycle.change import change
+from amem_integrations.lifecycle.change import change, changed
 from amem_integrations.note import Note, Status
 from amem_integrations.ports import IO
-from amem_integrations.store.reading import load, revisions
+from amem_integrations.store.reading import revisions
 
-_ROUNDS = 8
 _AT_ONCE = 32
 _LEFT = (Status.RAW, Status.ARCHIVED)
 ARCHIVED = match("status", Status.ARCHIVED)
@@ -67,20 +65,16 @@ async def restore(io: IO, note: Note, *, analyst: str = "caller") -> Note:
     """Bring an archived note back as it was, also one that was merged into another.
 
     What the other gained from it stays there. A note that is not archived stays as it is.
-    Raises StoreError if it keeps changing.
+    Raises NoteNotFoundError and StoreError as `change.changed` does.
     """
-    for _ in range(_ROUNDS):
+
+    async def step(note: Note) -> Note:
         if note.status is not Status.ARCHIVED:
             return note
         back = note.evolve(status=await _status_before(io, note), merged_into=None)
-        after = revised(note, back, "restored", note.id, io.now(), analyst)
-        if await change(io, [(note, after)]):
-            return after
-        held = await load(io, [note.id], note.namespace)
-        if note.id not in held:
-            raise StoreError(f"Note {note.id} was forgotten while it was being restored.")
-        note = held[note.id]
-    raise StoreError(f"Note {note.id} kept changing while it was being restored.")
+        return revised(note, back, "restored", note.id, io.now(), analyst)
+
+    return await changed(io, note, step, "restored")
 
 
 async def _status_before(io: IO, note: Note) -> Status:

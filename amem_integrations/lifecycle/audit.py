@@ -11,12 +11,12 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias, get_args
 
 from amem_integrations.conditions import match
-from amem_integrations.errors import InvalidInputError, NoteNotFoundError, StoreError
+from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.contest import SUPERSEDED, holds_from
 from amem_integrations.formation.history import took_part
 from amem_integrations.formation.retract import Retraction
 from amem_integrations.formation.revise import revised
-from amem_integrations.lifecycle.change import change
+from amem_integrations.lifecycle.change import changed
 from amem_integrations.lifecycle.entry import entry_of, records_of
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.revise import update
@@ -26,8 +26,6 @@ from amem_integrations.ports import IO
 from amem_integrations.standing import Life
 from amem_integrations.store.reading import every_note, influenced_by, load, revisions
 from amem_integrations.store.schema import within
-
-_ROUNDS = 8
 
 Decision: TypeAlias = Literal["keep", "correct", "retire"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
@@ -105,15 +103,14 @@ async def audit(io: IO, note: Note, reason: str, analyst: str = "lifecycle") -> 
 
     Raises NoteNotFoundError if it is gone, StoreError if it keeps changing.
     """
-    for _ in range(_ROUNDS):
+
+    async def step(note: Note) -> Note:
         if note.status in (Status.QUARANTINED, Status.ARCHIVED):
             return note
         aside = note.evolve(status=Status.QUARANTINED)
-        after = revised(note, aside, "audited", note.id, io.now(), analyst, reason=reason)
-        if await change(io, [(note, after)]):
-            return after
-        note = await _again(io, note)
-    raise StoreError(f"Note {note.id} kept changing while it was to be audited.")
+        return revised(note, aside, "audited", note.id, io.now(), analyst, reason=reason)
+
+    return await changed(io, note, step, "audited")
 
 
 async def audits(io: IO, namespace: Namespace) -> list[Audit]:
@@ -183,27 +180,30 @@ async def resolve(
 
     "keep": it holds; it is back, and who contested it is not heard. What a caller let take its
     place stands. "correct": it gets new content and is formed again. "retire": it is archived.
-    Raises InvalidInputError if nothing is open, StoreError if the note keeps changing.
+    Raises InvalidInputError if nothing is open, NoteNotFoundError and StoreError as
+    `change.changed` does.
     """
     if (decision == "correct") != (content is not None):
         raise InvalidInputError('content goes with the decision "correct", and with no other.')
-    for _ in range(_ROUNDS):
-        if note.status is not Status.QUARANTINED and not note.contested_by:
-            raise InvalidInputError(f"Note {note.id} is not under audit, and nothing contests it.")
-        if content is not None:
-            if content == note.content:
-                raise InvalidInputError(
-                    f'That is the content of note {note.id} already; to leave it, decide "keep".'
-                )
-            return await update(
-                io, note, analyst, content=content, kind="resolved", reason="corrected"
-            )
+
+    async def step(note: Note) -> Note:
+        _check_open(note)
         settled = await _settled(io, note, decision)
-        after = revised(note, settled, "resolved", note.id, io.now(), "caller", reason=decision)
-        if await change(io, [(note, after)]):
-            return after, Retraction()
-        note = await _again(io, note)
-    raise StoreError(f"Note {note.id} kept changing while it was being resolved.")
+        return revised(note, settled, "resolved", note.id, io.now(), "caller", reason=decision)
+
+    if content is None:
+        return await changed(io, note, step, "resolved"), Retraction()
+    _check_open(note)
+    if content == note.content:
+        raise InvalidInputError(
+            f'That is the content of note {note.id} already; to leave it, decide "keep".'
+        )
+    return await update(io, note, analyst, content=content, kind="resolved", reason="corrected")
+
+
+def _check_open(note: Note) -> None:
+    if note.status is not Status.QUARANTINED and not note.contested_by:
+        raise InvalidInputError(f"Note {note.id} is not under audit, and nothing contests it.")
 
 
 async def _settled(io: IO, note: Note, decision: Decision) -> Note:
@@ -229,10 +229,3 @@ async def _superseded_at(io: IO, note: Note, chain: Sequence[Revision]) -> datet
     said = [each.cause for each in chain if each.kind == SUPERSEDED]
     held = await load(io, said, note.namespace)
     return min(map(holds_from, held.values()), default=None)
-
-
-async def _again(io: IO, note: Note) -> Note:
-    held = await load(io, [note.id], note.namespace)
-    if note.id not in held:
-        raise NoteNotFoundError(f"Note {note.id} was forgotten meanwhile.")
-    return held[note.id]

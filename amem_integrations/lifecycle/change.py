@@ -4,16 +4,19 @@ What a note was stands in its revision, which is kept as a record of its own bes
 Every change that the lifecycle makes, and a caller's own, goes through here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
+from amem_integrations.errors import NoteNotFoundError, StoreError
 from amem_integrations.formation.embedding import embedded_points, vectors_by_text
 from amem_integrations.formation.passages import FIRST_PASSAGES
 from amem_integrations.formation.revise import archived
 from amem_integrations.note import Link, Note, Status
 from amem_integrations.ports import IO
-from amem_integrations.store.reading import existing
+from amem_integrations.store.reading import existing, load
 from amem_integrations.store.schema import as_read
+
+ROUNDS = 8
 
 
 async def change(io: IO, pairs: Sequence[tuple[Note, Note]]) -> bool:
@@ -35,6 +38,36 @@ async def change(io: IO, pairs: Sequence[tuple[Note, Note]]) -> bool:
         new=archived(before),
     )
     return not left_out
+
+
+async def changed(io: IO, note: Note, step: Callable[[Note], Awaitable[Note]], doing: str) -> Note:
+    """What `step` makes of a note, written; made anew each time that somebody came between.
+
+    step: gives the next version of a note, or the note itself if there is nothing to do.
+    doing: what is being done to it, for errors, such as "reverted".
+    Raises NoteNotFoundError if the note was forgotten meanwhile, StoreError if it keeps
+    changing, and what `step` raises.
+    """
+    for _ in range(ROUNDS):
+        after = await step(note)
+        if after is note or await change(io, [(note, after)]):
+            return after
+        note = await again(io, note, doing)
+    raise kept_changing(note, doing)
+
+
+async def again(io: IO, note: Note, doing: str) -> Note:
+    """The note as it is now. Raises NoteNotFoundError if it was forgotten."""
+    held = await load(io, [note.id], note.namespace)
+    if note.id not in held:
+        raise NoteNotFoundError(f"Note {note.id} was forgotten while it was being {doing}.")
+    return held[note.id]
+
+
+def kept_changing(note: Note, doing: str) -> StoreError:
+    return StoreError(
+        f"Note {note.id} kept changing while it was being {doing}; try again when it is quiet."
+    )
 
 
 async def only_present(io: IO, note: Note, fields: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from amem_integrations.conditions import ids
-from amem_integrations.errors import InvalidInputError, StoreError
+from amem_integrations.errors import InvalidInputError, NoteNotFoundError, StoreError
 from amem_integrations.formation.contest import contradicted
 from amem_integrations.formation.neighbours import understood_anew
 from amem_integrations.formation.retract import Retraction, retract
@@ -19,7 +19,7 @@ from amem_integrations.formation.waiting import (
     proposal_from,
     proposals,
 )
-from amem_integrations.lifecycle.change import change
+from amem_integrations.lifecycle.change import ROUNDS, change, changed
 from amem_integrations.lifecycle.confidence import believing
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.namespace import Namespace
@@ -27,7 +27,6 @@ from amem_integrations.note import Note, Status
 from amem_integrations.ports import IO
 from amem_integrations.store.reading import influenced_by, linking_to, load
 
-_ROUNDS = 8
 _ACTIVE = (Status.RAW, Status.FORMED, Status.PARKED)
 
 
@@ -36,7 +35,8 @@ async def accept(io: IO, proposal: Proposal, policy: Policy, *, settled: bool) -
 
     settled: a caller does, so that a contradiction in it is settled by that. The trust of the
     target is capped by the confidence in the proposer in any case. Raises InvalidInputError if
-    it does not wait any more or its target is not formed, StoreError if that keeps changing.
+    it does not wait any more or its target is not formed, NoteNotFoundError if a note of it was
+    forgotten meanwhile, StoreError if its target keeps changing.
     """
     points = await io.engine.get([proposal.id])
     if not points or proposal_from(points[0]) != proposal:
@@ -44,16 +44,16 @@ async def accept(io: IO, proposal: Proposal, policy: Policy, *, settled: bool) -
             f"The proposal {proposal.id} does not wait any more; it was settled, or one of its "
             "notes was changed or forgotten."
         )
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         held = await load(io, [proposal.cause, proposal.target], proposal.namespace)
         if len(held) < 2:
-            raise InvalidInputError(f"A note of the proposal {proposal.id} was forgotten.")
+            raise NoteNotFoundError(f"A note of the proposal {proposal.id} was forgotten.")
         cause, target = held[proposal.cause], held[proposal.target]
         after = _understood(io, proposal, cause, target, policy)
         if after is target or await change(io, [(target, after)]):
             break
     else:
-        raise StoreError(f"Note {proposal.target} kept changing while it was to be changed.")
+        raise StoreError(f"Note {proposal.target} kept changing while it was being changed.")
     if proposal.contradicts:
         after = await _contradicted(io, proposal, cause, after, settled)
     await io.engine.delete(ids([proposal.id]))
@@ -81,9 +81,9 @@ def _understood(io: IO, proposal: Proposal, cause: Note, target: Note, policy: P
 async def _contradicted(
     io: IO, proposal: Proposal, cause: Note, target: Note, settled: bool
 ) -> Note:
-    for _ in range(_ROUNDS):
-        after = contradicted(
-            target,
+    async def step(note: Note) -> Note:
+        return contradicted(
+            note,
             cause,
             io.now(),
             proposal.analyst,
@@ -91,13 +91,8 @@ async def _contradicted(
             sources=proposal.sources,
             reason=proposal.reason,
         )
-        if await change(io, [(target, after)]):
-            return after
-        held = await load(io, [target.id], target.namespace)
-        if target.id not in held:
-            raise InvalidInputError(f"A note of the proposal {proposal.id} was forgotten.")
-        target = held[target.id]
-    raise StoreError(f"Note {target.id} kept changing while it was contradicted.")
+
+    return await changed(io, target, step, "contradicted")
 
 
 async def reject(io: IO, proposal: Proposal) -> bool:
@@ -121,7 +116,7 @@ async def settle_proposals(io: IO, namespace: Namespace, policy: Policy) -> int:
         if must_wait(believe, policy.trust_gap, cause, target):
             continue
         # Somebody may have settled it meanwhile.
-        with suppress(InvalidInputError):
+        with suppress(InvalidInputError, NoteNotFoundError):
             await accept(io, proposal, policy, settled=False)
             applied += 1
     return applied
@@ -152,7 +147,7 @@ async def revert_cause(io: IO, note: Note, analyst: str) -> Undone:
     note, own = await _withdrawn(io, note)
     total = Retraction()
     touched: dict[str, None] = {}
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         traces = [
             *await influenced_by(io, note.namespace, note.id),
             *await linking_to(io, note.namespace, note.id),
@@ -168,18 +163,16 @@ async def revert_cause(io: IO, note: Note, analyst: str) -> Undone:
 
 async def _withdrawn(io: IO, note: Note) -> tuple[Note, int]:
     """The note without its links, and how many it had; kept plain if it was in use."""
-    for _ in range(_ROUNDS):
+    had = 0
+
+    async def step(note: Note) -> Note:
+        nonlocal had
         status = Status.PLAIN if note.status in _ACTIVE else note.status
-        rest = replace(note.evolve(status=status), links=())
         had = len(note.outgoing)
         if status is note.status and not had:
-            return note, 0
+            return note
+        rest = replace(note.evolve(status=status), links=())
         reason = "what it did to other notes was undone"
-        after = revised(note, rest, "withdrawn", note.id, io.now(), "caller", reason=reason)
-        if await change(io, [(note, after)]):
-            return after, had
-        held = await load(io, [note.id], note.namespace)
-        if note.id not in held:
-            raise StoreError(f"Note {note.id} was forgotten while its doings were undone.")
-        note = held[note.id]
-    raise StoreError(f"Note {note.id} kept changing while its doings were undone.")
+        return revised(note, rest, "withdrawn", note.id, io.now(), "caller", reason=reason)
+
+    return await changed(io, note, step, "withdrawn"), had

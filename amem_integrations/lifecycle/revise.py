@@ -7,18 +7,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from amem_integrations.errors import InvalidInputError, StoreError
+from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.retract import Retraction, retract, retract_late
 from amem_integrations.formation.revise import revised
-from amem_integrations.lifecycle.change import change, only_present
+from amem_integrations.lifecycle.change import (
+    ROUNDS,
+    again,
+    change,
+    changed,
+    kept_changing,
+    only_present,
+)
 from amem_integrations.lifecycle.overwrite import overwrite
 from amem_integrations.note import Note, Revision, Status, check_content
 from amem_integrations.ports import IO
 from amem_integrations.standing import FIELDS, standing_from
-from amem_integrations.store.reading import load, revisions
+from amem_integrations.store.reading import revisions
 from amem_integrations.store.schema import link_from
 
-_ROUNDS = 8
 _REVERTED = ("content", "keywords", "tags", "context", "links", "status", *FIELDS)
 _SET_ASIDE = {str(Status.ARCHIVED), str(Status.QUARANTINED)}
 
@@ -36,12 +42,13 @@ async def update(
     """Give a note new content (and metadata): a new raw version, to be formed again.
 
     Unchanged content leaves the understanding alone and is no revision. New content takes the
-    place of a value that was put there, and of its history. Raises StoreError if the note
-    keeps changing, InvalidInputError for content that cannot be stored.
+    place of a value that was put there, and of its history. Raises InvalidInputError for content
+    that cannot be stored, NoteNotFoundError if the note was forgotten meanwhile, StoreError if
+    it keeps changing.
     """
     check_content(content)
     taken_back = Retraction()
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         now = io.now()
         metadata = note.metadata_json if metadata_json is None else metadata_json
         if content == note.content:
@@ -77,8 +84,8 @@ async def update(
             if content != note.content:
                 taken_back += await retract_late(io, after, analyst)
             return after, taken_back
-        note = await _again(io, note)
-    raise StoreError(f"Note {note.id} kept changing while it was being updated.")
+        note = await again(io, note, "updated")
+    raise kept_changing(note, "updated")
 
 
 async def revert(
@@ -87,10 +94,12 @@ async def revert(
     """Undo revisions, newest first: the last one, or all after `to_version`.
 
     The undoing is itself a revision, so it can be undone too. Raises InvalidInputError when
-    there is nothing to undo.
+    there is nothing to undo, NoteNotFoundError and StoreError as `change.changed` does.
     """
     taken_back = Retraction()
-    for _ in range(_ROUNDS):
+
+    async def step(note: Note) -> Note:
+        nonlocal taken_back
         chain = await revisions(io, note)
         undone = _to_undo(chain, to_version)
         if not undone:
@@ -106,19 +115,11 @@ async def revert(
             else (f"{undone[-1].version}–{undone[0].version}")
         )
         now = io.now()
-        after = revised(
-            note,
-            note.evolve(**fields, updated_at=now),
-            "reverted",
-            note.id,
-            now,
-            "caller",
-            reason=f"undoes version {versions}",
-        )
-        if await change(io, [(note, after)]):
-            return after, taken_back
-        note = await _again(io, note)
-    raise StoreError(f"Note {note.id} kept changing while it was being reverted.")
+        back = note.evolve(**fields, updated_at=now)
+        reason = f"undoes version {versions}"
+        return revised(note, back, "reverted", note.id, now, "caller", reason=reason)
+
+    return await changed(io, note, step, "reverted"), taken_back
 
 
 def _to_undo(chain: Sequence[Revision], to_version: int | None) -> list[Revision]:
@@ -142,9 +143,9 @@ def _changed_meaning(revision: Revision) -> bool:
 def _fields_before(note: Note, undone: Sequence[Revision]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for revision in undone:
-        for name, changed in revision.changes.items():
+        for name, each in revision.changes.items():
             if name in _REVERTED:
-                fields[name] = changed.before
+                fields[name] = each.before
     fields |= standing_from(fields)
     if "links" in fields:
         fields["links"] = tuple(link_from(note.id, link) for link in fields["links"])
@@ -156,10 +157,3 @@ def _fields_before(note: Note, undone: Sequence[Revision]) -> dict[str, Any]:
         # Raw would be formed again at once, which is not what undoing it meant.
         fields["status"] = Status.PARKED if before is Status.RAW else before
     return fields
-
-
-async def _again(io: IO, note: Note) -> Note:
-    notes = await load(io, [note.id], note.namespace)
-    if note.id not in notes:
-        raise StoreError(f"Note {note.id} was forgotten while it was being changed.")
-    return notes[note.id]

@@ -7,7 +7,7 @@ did. A forming, or a change of content, is what everything later rests on, so it
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amem_integrations.errors import InvalidInputError, NoteNotFoundError, StoreError
+from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.contest import (
     CONTESTED,
     CONTRADICTING,
@@ -16,14 +16,13 @@ from amem_integrations.formation.contest import (
     holds_from,
 )
 from amem_integrations.formation.revise import revised
-from amem_integrations.lifecycle.change import change, only_present
+from amem_integrations.lifecycle.change import changed, only_present
 from amem_integrations.note import Change, Link, Note, Revision, Status
 from amem_integrations.ports import IO
 from amem_integrations.standing import standing_from
 from amem_integrations.store.reading import load, revisions
 from amem_integrations.store.schema import link_from
 
-_ROUNDS = 8
 _SET_ASIDE = {str(Status.ARCHIVED), str(Status.QUARANTINED)}
 _SCALARS = ("tier", "merged_into", "trust", "valid_until")
 
@@ -33,10 +32,11 @@ async def undo(io: IO, note: Note, version: int) -> Note:
 
     Keywords, tags, links and contradictions that the change added go, and those that it removed
     come back; any other field is as before if nothing has changed it since. That is a revision
-    itself. Raises InvalidInputError for a change that cannot be undone alone, StoreError if the
-    note keeps changing.
+    itself. Raises InvalidInputError for a change that cannot be undone alone, NoteNotFoundError
+    and StoreError as `change.changed` does.
     """
-    for _ in range(_ROUNDS):
+
+    async def step(note: Note) -> Note:
         chain = await revisions(io, note)
         found = next((each for each in chain if each.version == version), None)
         if found is None or not (found.changes or found.kind in (SUPERSEDED, CONTESTED)):
@@ -54,22 +54,11 @@ async def undo(io: IO, note: Note, version: int) -> Note:
             still = (each for each in held.values() if _contradicts(each, note))
             fields["valid_until"] = min(map(holds_from, still), default=None)
         await only_present(io, note, fields)
-        after = revised(
-            note,
-            note.evolve(**fields),
-            "reverted",
-            note.id,
-            io.now(),
-            "caller",
-            reason=f"undoes version {version} alone",
-        )
-        if await change(io, [(note, after)]):
-            return after
-        again = await load(io, [note.id], note.namespace)
-        if note.id not in again:
-            raise NoteNotFoundError(f"Note {note.id} was forgotten while a change was undone.")
-        note = again[note.id]
-    raise StoreError(f"Note {note.id} kept changing while a change of it was being undone.")
+        reason = f"undoes version {version} alone"
+        back = note.evolve(**fields)
+        return revised(note, back, "reverted", note.id, io.now(), "caller", reason=reason)
+
+    return await changed(io, note, step, "reverted")
 
 
 def _contradicts(one: Note, other: Note) -> bool:
