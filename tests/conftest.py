@@ -1,7 +1,12 @@
-"""Two guards over every test: nothing blocks an event loop, nobody talks to the network."""
+"""Two guards over every test: nothing blocks an event loop, nobody talks to the network.
+
+And the browser that some of them open.
+"""
 
 import errno
 import ipaddress
+import os
+import shutil
 import socket
 from collections.abc import Iterator
 from inspect import iscoroutinefunction
@@ -10,6 +15,8 @@ from typing import Any
 import pytest
 from blockbuster import blockbuster_ctx
 from hypothesis import settings
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 # How long an example takes says little on a machine that does other things too.
 settings.register_profile("unhurried", deadline=None)
@@ -51,3 +58,13 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+@pytest.fixture(scope="session")
+def browser() -> str:
+    """The path of a Chrome or Chromium; where there is none, the test is skipped."""
+    given = os.environ.get("BROWSER_PATH")
+    found = given or next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if found is None:
+        pytest.skip("no Chrome or Chromium on the PATH, nor in BROWSER_PATH")
+    return found

@@ -1,7 +1,5 @@
 """A memory to draw: notes that a scripted judge links and evolves, one of them hostile."""
 
-import os
-import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -19,7 +17,6 @@ CONTENTS = (
     HOSTILE,
     "Hobbes prefers tuna to any cache",
 )
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
 @pytest.fixture(scope="session")
@@ -29,13 +26,3 @@ def memory() -> Iterator[AgenticMemory]:
         opened.add("Alone in here", namespace="one")
         opened.add_many(["The first of two", "The second of them"], namespace="two")
         yield opened
-
-
-@pytest.fixture(scope="session")
-def browser() -> str:
-    """The path of a Chrome or Chromium; where there is none, the test is skipped."""
-    given = os.environ.get("BROWSER_PATH")
-    found = given or next(filter(None, map(shutil.which, _BROWSERS)), None)
-    if found is None:
-        pytest.skip("no Chrome or Chromium on the PATH, nor in BROWSER_PATH")
-    return found
