@@ -107,9 +107,10 @@ def test_the_conversations_of_the_cookbook_are_sound() -> None:
     assert baited == [question for question in asked if question.category == "adversarial"]
 
 
-def test_the_readme_s_example_is_read() -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    example = re.search(r"^```jsonl\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+def test_the_documentation_s_example_is_read() -> None:
+    guide = Path(__file__).parents[2] / "cookbook" / "docs" / "guides" / "measuring.md"
+    text = guide.read_text("utf-8")
+    example = re.search(r"^```jsonl\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     assert example is not None
     defects = Defects()
     (calvin,) = conversations(example[1].splitlines(), defects)
