@@ -2,9 +2,9 @@
 
 Every operation has a sync and an async form of the same name, the latter with an `a` in
 front: those that write stand in `remembering.py`, those that read in `recalling.py`, an
-operator's in `tending.py`, those that set aside in `archiving.py`, those that learn from use in
-`keeping.py`, those that settle what is believed in `settling.py`. What they work with is put
-together in `assembly.py`.
+operator's in `tending.py`, those that take notes out and in in `moving.py`, those that set
+aside in `archiving.py`, those that learn from use in `keeping.py`, those that settle what is
+believed in `settling.py`. What they work with is put together in `assembly.py`.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ from amem_integrations.formation.state import Mode
 from amem_integrations.forming import Formation, Rooms
 from amem_integrations.keeping import Keeping
 from amem_integrations.lifecycle.policy import Policy
+from amem_integrations.moving import Moving
 from amem_integrations.ports import IO, Analyst, run
 from amem_integrations.recalling import Recalling
 from amem_integrations.remembering import Remembering
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AgenticMemory(Remembering, Recalling, Tending, Archiving, Keeping, Settling):
+class AgenticMemory(Remembering, Recalling, Tending, Moving, Archiving, Keeping, Settling):
     """A memory that takes notes, links them, lets them evolve, and finds them again.
 
     Opening touches the disk or the server; on an event loop use `await aopen(...)`. Every operation
