@@ -8,6 +8,7 @@ Tests of docstrings and of the reference pages go by this.
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
+from types import FunctionType
 from typing import Any
 
 PACKAGE = "amem_integrations"
@@ -91,6 +92,8 @@ def members(kind: type) -> dict[str, Any]:
     for base in reversed(ours):
         for name, each in vars(base).items():
             private = name.startswith(("_", "test_")) or name in theirs
-            if not private and (inspect.isroutine(each) or isinstance(each, property)):
+            if not private and isinstance(
+                each, FunctionType | classmethod | staticmethod | property
+            ):
                 found[name] = getattr(kind, name)
     return found
