@@ -1,28 +1,34 @@
 """Note, Link, Revision, Hit: the immutable values that everything passes around.
 
-What a value may hold is checked here, once, when it is made; nobody downstream checks again.
+What a value may hold is checked once, when it is made; nobody downstream checks again.
 Nothing in this module reads or writes anything.
 """
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import accumulate
 from typing import Any
-from unicodedata import category
 
 from amem_integrations import jsonvalue
+from amem_integrations.checks import MAX_CONTENT_BYTES as MAX_CONTENT_BYTES
+from amem_integrations.checks import MAX_TERM_CHARS as MAX_TERM_CHARS
+from amem_integrations.checks import as_utc as as_utc
+from amem_integrations.checks import check_content as check_content
+from amem_integrations.checks import check_sequence
+from amem_integrations.checks import check_text as check_text
+from amem_integrations.checks import clean_terms as clean_terms
+from amem_integrations.checks import clean_text as clean_text
+from amem_integrations.checks import is_blank as is_blank
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.namespace import Namespace, as_namespace, encode
 from amem_integrations.standing import NEW, Life, Tier, standing_json
 
-MAX_CONTENT_BYTES = 16 * 1024 * 1024
 MAX_KEYWORDS = 32
 MAX_TAGS = 32
-MAX_TERM_CHARS = 200
 MAX_CONTEXT_CHARS = 4000
 
 REPEATS, CORRECTS, CONTRADICTS = "repeats", "corrects", "contradicts"
@@ -283,7 +289,7 @@ def make_note(
         if text is not None:
             check_text(name, text)
     if sequence is not None:
-        _check_sequence(sequence)
+        check_sequence(sequence)
     if source not in (None, *SOURCES):
         wanted = ", ".join(map(repr, SOURCES))
         raise InvalidInputError(f"source is one of {wanted}, or None; got {source!r}.")
@@ -319,73 +325,3 @@ def metadata_text(metadata: Mapping[str, Any]) -> str:
     if not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"metadata must be a mapping; got {type(metadata).__name__}.")
     return jsonvalue.dumps("metadata", dict(metadata))
-
-
-def check_content(content: object) -> None:
-    """Raise InvalidInputError unless `content` is text that can be stored as given."""
-    check_text("content", content, limit=MAX_CONTENT_BYTES)
-
-
-def check_text(name: str, text: object, limit: int = 4096) -> None:
-    """Raise InvalidInputError unless `text` can be stored as given; limit: bytes."""
-    if not isinstance(text, str):
-        raise InvalidInputError(f"{name} must be text; got {type(text).__name__}.")
-    if is_blank(text):
-        raise InvalidInputError(f"{name} is empty or blank; there is nothing to remember.")
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(
-            f"{name} holds a lone surrogate at position {error.start}, which is not valid "
-            "Unicode. Clean it, for example with text.encode('utf-8', 'replace').decode()."
-        ) from error
-    if size > limit:
-        raise InvalidInputError(f"{name} has {size} bytes; at most {limit} can be stored.")
-
-
-def is_blank(text: str) -> bool:
-    """Whether there is nothing to see: nothing but space, control and format characters."""
-    return all(each.isspace() or category(each) in ("Cc", "Cf") for each in text)
-
-
-def _check_sequence(sequence: object) -> None:
-    if not isinstance(sequence, int) or isinstance(sequence, bool):
-        raise InvalidInputError(f"sequence must be an int; got {type(sequence).__name__}.")
-    if not -(2**63) <= sequence < 2**63:
-        raise InvalidInputError("sequence must fit a signed integer of 64 bits.")
-
-
-def as_utc(moment: datetime) -> datetime:
-    """`moment` as aware UTC; a naive datetime is taken as UTC."""
-    if not isinstance(moment, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInputError(f"Expected a datetime; got {type(moment).__name__}.")
-    try:
-        naive = moment.utcoffset() is None
-        return moment.replace(tzinfo=UTC) if naive else moment.astimezone(UTC)
-    except OverflowError as error:
-        raise InvalidInputError(f"{moment} has no equivalent in UTC.") from error
-
-
-def clean_terms(terms: Iterable[object], limit: int) -> tuple[str, ...]:
-    """Keywords or tags as they may be stored: stripped, non-empty, unique, bounded.
-
-    Order is kept and case is not folded; a repetition that differs only in case is dropped.
-    """
-    kept: dict[str, str] = {}
-    for term in terms:
-        if len(kept) >= limit:
-            break
-        text = clean_text(term, MAX_TERM_CHARS) if isinstance(term, str) else ""
-        if text:
-            kept.setdefault(text.casefold(), text)
-    return tuple(kept.values())
-
-
-def clean_text(text: str, limit: int) -> str:
-    """`text` on one line, without what cannot be stored, cut to `limit` characters.
-
-    "" when there is nothing to see in it.
-    """
-    safe = text.encode("utf-8", "ignore").decode().replace("\x00", "")
-    line = " ".join(safe.split())[:limit].strip()
-    return "" if is_blank(line) else line

@@ -1,0 +1,84 @@
+"""Checks of single values, and what is made of them: text, terms, times.
+
+`note` uses them where a note is made and hands them on to whoever takes such a value elsewhere.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from unicodedata import category
+
+from amem_integrations.errors import InvalidInputError
+
+MAX_CONTENT_BYTES = 16 * 1024 * 1024
+MAX_TERM_CHARS = 200
+
+
+def check_content(content: object) -> None:
+    """Raise InvalidInputError unless `content` is text that can be stored as given."""
+    check_text("content", content, limit=MAX_CONTENT_BYTES)
+
+
+def check_text(name: str, text: object, limit: int = 4096) -> None:
+    """Raise InvalidInputError unless `text` can be stored as given; limit: bytes."""
+    if not isinstance(text, str):
+        raise InvalidInputError(f"{name} must be text; got {type(text).__name__}.")
+    if is_blank(text):
+        raise InvalidInputError(f"{name} is empty or blank; there is nothing to remember.")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            f"{name} holds a lone surrogate at position {error.start}, which is not valid "
+            "Unicode. Clean it, for example with text.encode('utf-8', 'replace').decode()."
+        ) from error
+    if size > limit:
+        raise InvalidInputError(f"{name} has {size} bytes; at most {limit} can be stored.")
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to see: nothing but space, control and format characters."""
+    return all(each.isspace() or category(each) in ("Cc", "Cf") for each in text)
+
+
+def check_sequence(sequence: object) -> None:
+    """Raise InvalidInputError unless it is a whole number of 64 bits."""
+    if not isinstance(sequence, int) or isinstance(sequence, bool):
+        raise InvalidInputError(f"sequence must be an int; got {type(sequence).__name__}.")
+    if not -(2**63) <= sequence < 2**63:
+        raise InvalidInputError("sequence must fit a signed integer of 64 bits.")
+
+
+def as_utc(moment: datetime) -> datetime:
+    """`moment` as aware UTC; a naive datetime is taken as UTC."""
+    if not isinstance(moment, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"Expected a datetime; got {type(moment).__name__}.")
+    try:
+        naive = moment.utcoffset() is None
+        return moment.replace(tzinfo=UTC) if naive else moment.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidInputError(f"{moment} has no equivalent in UTC.") from error
+
+
+def clean_terms(terms: Iterable[object], limit: int) -> tuple[str, ...]:
+    """Keywords or tags as they may be stored: stripped, non-empty, unique, bounded.
+
+    Order is kept and case is not folded; a repetition that differs only in case is dropped.
+    """
+    kept: dict[str, str] = {}
+    for term in terms:
+        if len(kept) >= limit:
+            break
+        text = clean_text(term, MAX_TERM_CHARS) if isinstance(term, str) else ""
+        if text:
+            kept.setdefault(text.casefold(), text)
+    return tuple(kept.values())
+
+
+def clean_text(text: str, limit: int) -> str:
+    """`text` on one line, without what cannot be stored, cut to `limit` characters.
+
+    "" when there is nothing to see in it.
+    """
+    safe = text.encode("utf-8", "ignore").decode().replace("\x00", "")
+    line = " ".join(safe.split())[:limit].strip()
+    return "" if is_blank(line) else line
