@@ -26,8 +26,8 @@ def known_figures() -> set[str]:
 def counted() -> list[re.Pattern[str]]:
     """What the package counts; where a name is made of parts, any word will do for those."""
     source = "\n".join(source_texts().values())
-    found = re.findall(r'(?:count(?:_event)?\(\s*|FAILED = )f?"([\w.{}\']+?)"', source)
-    return [re.compile(re.sub(r"\\{.*?\\}", r"[\\w-]+", re.escape(name))) for name in found]
+    found = re.findall(r'(?:count(?:_event)?\(\s*|FAILED = )f?"(\w[\w.{}\']+?)"', source)
+    return [re.compile(re.sub(r"\\{.*?\\}", r"[\\w.-]+", re.escape(name))) for name in found]
 
 
 def test_every_figure_of_a_health_report_with_a_limit_is_on_the_page() -> None:
