@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from amem_integrations import operations
 from amem_integrations.conditions import EVERYTHING, match
-from amem_integrations.errors import InvalidInputError
+from amem_integrations.errors import InvalidInputError, ModelError
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Status
@@ -114,8 +114,9 @@ class Pages:
             )
             if text.strip():
                 shown |= self._found(home, query)
-        except InvalidInputError as error:
-            return self.page("search.html", shown | {"problem": str(error)}, 400)
+        except (InvalidInputError, ModelError) as error:
+            status = 400 if isinstance(error, InvalidInputError) else 503
+            return self.page("search.html", shown | {"problem": str(error)}, status)
         return self.page("search.html", shown)
 
     def _found(self, home: Namespace, query: asking.Query) -> dict[str, Any]:

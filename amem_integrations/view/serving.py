@@ -27,10 +27,10 @@ def listening(host: str, port: int) -> socket.socket:
             f"To look at it from another one, run there: ssh -L {port or 8765}:127.0.0.1:"
             f"{port or 8765} THIS-MACHINE"
         )
+    if not 0 <= port <= 65535:
+        raise InvalidInputError(f"--port is a number from 0 to 65535; got {port}.")
     try:
         return socket.create_server((address, port), family=family)
-    except OverflowError as error:
-        raise InvalidInputError(f"--port is a number from 0 to 65535; got {port}.") from error
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise AMemError(
