@@ -1,9 +1,10 @@
 """The `amem` command. This module only finds out whether its two packages are installed.
 
-`app` has the commands of a user, `tending` and `work` those of an operator, `options` what they
-have in common; `demo` the demonstration, `conversation` its data, `render` what a terminal shows,
-`usage` what it shows of model calls; `plots` pictures; `eval` and `eval_…` what measures,
-`eval_table` its tables.
+`app` puts the commands together: `notes` and `settling` have those of a user, `tending`, `moving`
+and `work` those of an operator, `options` what they have in common, `piped` what they read.
+`render` and `progress` say what a terminal shows, `shapes` what JSON; `usage`, `health`; `plots`
+pictures, `view` pages; `demo` the demonstration, `conversation` its data; `eval` and `eval_…` what
+measures, `eval_table` its tables; `stranger` an embedder that only Python can have.
 """
 
 import io

@@ -15,11 +15,11 @@ from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from amem_integrations.cli import render
 from amem_integrations.cli.conversation import Question, messages, questions
+from amem_integrations.cli.progress import stages
 from amem_integrations.errors import ModelError
 from amem_integrations.ledger import Usage
 from amem_integrations.memory import AgenticMemory
@@ -72,8 +72,11 @@ def run(
     model: str | None = None,
     embedder: str | None = None,
     keep: Path | None = None,
-) -> None:
-    """Run the demonstration in a temporary directory, or in `keep`. Raises AMemError."""
+) -> dict[str, Any]:
+    """Run the demonstration in a temporary directory, or in `keep`; returns its numbers.
+
+    Raises AMemError.
+    """
     with _directory(keep) as directory:
 
         def opened() -> AgenticMemory:
@@ -92,14 +95,15 @@ def run(
             seconds = time.perf_counter() - started
             again = _ask(memory)
         _show_reopening(console, heading, answers, again, seconds)
-        _show_numbers(console, heading, remembered, [*answers.values(), *again.values()])
+        numbers = _numbers(remembered, answers, again)
+        _show_numbers(console, heading, numbers)
         if model is not None:
             _show_usage(console, usage.total)
     if keep is not None:
         path = shlex.quote(render.plain(str(keep)))
         console.print(f"\nThe memory is in {path}. Ask it yourself:", soft_wrap=True)
-        how = f" --embedder {shlex.quote(render.plain(embedder))}" if embedder else ""
-        console.print(f'  amem search "Who is allergic?" -n demo -l {path}{how}', soft_wrap=True)
+        console.print(f'  amem search "Who is allergic?" -n demo -l {path}', soft_wrap=True)
+    return numbers | {"location": None if keep is None else str(keep)}
 
 
 @contextmanager
@@ -136,8 +140,9 @@ def _remember(console: Console, memory: AgenticMemory) -> Remembered:
     added = len(turns) - len(formed)
     started = time.perf_counter()
     failed = 0
-    with _progress(console) as advance:
-        for turn in turns:
+    with stages() as stage:
+        advance = stage("Remembering")
+        for done, turn in enumerate(turns, start=1):
             note = memory.add(turn.pop("content"), namespace=NAMESPACE, **turn)
             failed = failed + 1 if note.status is not Status.FORMED else 0
             if failed == _FAILURES:
@@ -145,7 +150,7 @@ def _remember(console: Console, memory: AgenticMemory) -> Remembered:
                     f"The last {failed} notes are stored but could not be formed, so the "
                     f"demonstration ends here: {note.last_error}"
                 )
-            advance()
+            advance(done, len(turns))
     seconds = time.perf_counter() - started
     notes = {id: note for id in ids if (note := memory.get(id, namespace=NAMESPACE)) is not None}
     histories = {id: memory.history(note) for id, note in notes.items()}
@@ -157,20 +162,6 @@ def _remember(console: Console, memory: AgenticMemory) -> Remembered:
     if waiting:
         console.print(f"{waiting} could not be formed; they can be found, and wait to be formed.")
     return Remembered(notes, histories, seconds, added)
-
-
-@contextmanager
-def _progress(console: Console) -> Generator[Callable[[], Any]]:
-    columns = (
-        TextColumn("Remembering"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(compact=True),
-    )
-    quiet = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
-        task = progress.add_task("", total=len(messages()))
-        yield lambda: progress.advance(task)
 
 
 def _show_formation(
@@ -255,27 +246,48 @@ def _found(answer: Answer) -> list[str]:
     return [hit.note.id for hit in answer.hits]
 
 
+def _numbers(
+    remembered: Remembered, answers: Mapping[Question, Answer], again: Mapping[Question, Answer]
+) -> dict[str, Any]:
+    """What is shown at the end, and with --json instead of everything."""
+    asked = [
+        {
+            "question": question.text,
+            "expected": list(question.expected),
+            "found": [hit.note.key for hit in answer.hits],
+        }
+        for question, answer in answers.items()
+    ]
+    took = [answer.milliseconds for answer in (*answers.values(), *again.values())]
+    return {
+        "notes": len(remembered.notes),
+        "added": remembered.added,
+        "links": remembered.links,
+        "evolutions": sum(1 for _ in remembered.evolutions()),
+        "seconds": remembered.seconds,
+        "searches": len(took),
+        "median_milliseconds": statistics.median(took),
+        "expected": sum(len(each["expected"]) for each in asked),
+        "found": sum(len({*each["expected"]} & {*each["found"]}) for each in asked),
+        "questions": asked,
+    }
+
+
 def _show_numbers(
-    console: Console,
-    heading: Callable[[str], None],
-    remembered: Remembered,
-    answers: Sequence[Answer],
+    console: Console, heading: Callable[[str], None], numbers: Mapping[str, Any]
 ) -> None:
     heading("In numbers")
-    expected = found = 0
-    for question, answer in zip(questions(), answers, strict=False):
-        ids = {note_id(NAMESPACE, key) for key in question.expected}
-        expected += len(ids)
-        found += len(ids & set(_found(answer)))
-    recall = statistics.median(answer.milliseconds for answer in answers)
-    evolved = sum(1 for _ in remembered.evolutions())
-    each = f", {remembered.seconds / remembered.added:.2f} s a note" if remembered.added else ""
+    seconds, added = numbers["seconds"], numbers["added"]
+    each = f", {seconds / added:.2f} s a note" if added else ""
     console.print(
-        f"  {len(remembered.notes)} notes, {remembered.links} links, {evolved} evolutions"
+        f"  {numbers['notes']} notes, {numbers['links']} links, "
+        f"{numbers['evolutions']} evolutions\n"
+        f"  remembering took {seconds:.1f} s{each}\n"
+        f"  recall took {numbers['median_milliseconds']:.1f} ms, the median of "
+        f"{numbers['searches']} searches\n"
+        f"  {numbers['found']} of {numbers['expected']} expected notes were among the first "
+        f"{_PLACES}"
     )
-    console.print(f"  remembering took {remembered.seconds:.1f} s{each}")
-    console.print(f"  recall took {recall:.1f} ms, the median of {len(answers)} searches")
-    console.print(f"  {found} of {expected} expected notes were among the first {_PLACES}")
 
 
 def _show_usage(console: Console, usage: Usage) -> None:

@@ -1,22 +1,21 @@
 """`amem eval`: how well recall finds what answers the questions of a data file."""
 
-import json
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from amem_integrations.assembly import MODES
 from amem_integrations.cli import render
 from amem_integrations.cli.conversation import matters, messages
 from amem_integrations.cli.eval_qa import qa
 from amem_integrations.cli.eval_scale import scale
-from amem_integrations.cli.options import ApiKey, Embedder, Model
+from amem_integrations.cli.options import ApiKey, Embedder, Json, Model, example
+from amem_integrations.cli.progress import stages
+from amem_integrations.cli.shapes import print_json
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.ablation import switches, with_settings, without
 from amem_integrations.evaluation.earlier import earlier_run
@@ -29,11 +28,12 @@ from amem_integrations.note import Status
 from amem_integrations.recall.options import DEFAULT_OPTIONS
 
 commands = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-commands.command()(qa)
-commands.command()(scale)
+commands.command(
+    epilog=example("amem eval qa", "amem eval qa talks.jsonl --model openai:gpt-4o-mini --dry-run")
+)(qa)
+commands.command(epilog=example("amem eval scale --sizes 1k,10k --out growth.html"))(scale)
 
 Formed = Literal["off", "free", "model"]
-_Stage = Callable[[str], Callable[[int, int], None]]
 _ALWAYS = 10
 
 Data = Annotated[
@@ -62,15 +62,14 @@ Kept = Annotated[
     ),
 ]
 Mode = Annotated[str, typer.Option(help="How a model judges: batched, fused or staged.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @commands.callback()
 def eval_() -> None:
-    """Measure recall on conversations whose questions name their evidence."""
+    """Measure recall, answers, links and growth."""
 
 
-@commands.command()
+@commands.command(epilog=example("amem eval recall talks.jsonl --baseline amem-dense --ablate"))
 def recall(
     data: Data,
     baseline: Annotated[
@@ -110,7 +109,10 @@ def recall(
     api_key: ApiKey = None,
     as_json: Json = False,
 ) -> None:
-    """Recall, MRR, nDCG and times by category, compared with a baseline and without signals."""
+    """Whether recall finds the evidence, by category.
+
+    Recall, MRR, nDCG and times, compared with a baseline and without signals.
+    """
     from amem_integrations.cli import eval_table
     from amem_integrations.evaluation.report import as_dict, score
 
@@ -123,7 +125,7 @@ def recall(
     earlier = [earlier_run(path, dataset, k=depth) for path in against or ()]
     with (
         _opened(location, formation, True, model, mode, embedder, api_key) as (memory, questions),
-        _progress() as stage,
+        stages() as stage,
     ):
         filled = fill(memory, dataset, stage("remembering"))
         runs = [ask(filled, setup, questions, k=depth, progress=stage("asking"))]
@@ -142,12 +144,12 @@ def recall(
                 runs.append(ask(less, setup, its, k=depth, name=named, progress=stage(named)))
         report = as_dict(score(dataset, [*runs, *earlier], cutoffs), filled, questions, cutoffs)
     if as_json:
-        typer.echo(json.dumps(report, indent=1))
+        print_json(report)
     else:
         eval_table.show(render.terminal(), report)
 
 
-@commands.command()
+@commands.command(epilog=example("amem eval abstention talks.jsonl"))
 def abstention(
     data: Data,
     settings: Settings = None,
@@ -162,8 +164,9 @@ def abstention(
     api_key: ApiKey = None,
     as_json: Json = False,
 ) -> None:
-    """Whether relevance tells questions of one conversation from those of another.
+    """Whether relevance tells what is not stored.
 
+    Questions of one conversation are asked of another as well.
     With --set min_relevance=VALUE there is a line for that value.
     """
     from amem_integrations.cli import eval_table
@@ -173,7 +176,7 @@ def abstention(
     dataset = read_dataset(data, limit=limit)
     with (
         _opened(location, formation, True, model, mode, embedder, api_key) as (memory, _),
-        _progress() as stage,
+        stages() as stage,
     ):
         filled = fill(memory, dataset, stage("remembering"))
         found = answers(filled, setup, k=k, progress=stage("asking"))
@@ -181,12 +184,12 @@ def abstention(
         points = curve(found, at=() if chosen is None else (chosen,))
         report = as_dict(points, filled, setup, k)
     if as_json:
-        typer.echo(json.dumps(report, indent=1))
+        print_json(report)
     else:
         eval_table.show_abstention(render.terminal(), report)
 
 
-@commands.command()
+@commands.command(epilog=example("amem eval links --model openai:gpt-4o-mini"))
 def links(
     model: Model = None,
     mode: Mode = "fused",
@@ -195,9 +198,9 @@ def links(
     api_key: ApiKey = None,
     as_json: Json = False,
 ) -> None:
-    """Whether notes are linked with what they belong with, on the labelled demonstration.
+    """Whether notes are linked with what they belong with.
 
-    By statistics, or by the model given.
+    On the labelled demonstration, by statistics or by the model given.
     """
     from amem_integrations.cli import eval_table
     from amem_integrations.evaluation.links import score_links
@@ -205,14 +208,14 @@ def links(
     home = ("demo",)
     with (
         _opened(location, None, True, model, mode, embedder, api_key) as (memory, _),
-        _progress() as stage,
+        stages() as stage,
     ):
         notes = memory.add_many(messages(), namespace=home, progress=stage("remembering"))
         raw = sum(note.status is not Status.FORMED for note in notes)
         scores = score_links(notes, matters())
     report = {"notes": len(notes), "unformed": raw, "model": model, **scores.as_dict()}
     if as_json:
-        typer.echo(json.dumps(report, indent=1, ensure_ascii=False))
+        print_json(report)
     else:
         eval_table.show_links(render.terminal(), report)
 
@@ -253,22 +256,3 @@ def _opened(
         evolve=evolve,
     ) as memory:
         yield memory, questions
-
-
-@contextmanager
-def _progress() -> Generator[_Stage]:
-    """A bar for each stage, on the terminal and not in what the command prints."""
-    console: Console = render.terminal(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    quiet = not console.is_terminal
-    if not quiet:
-        render.show_warnings(console)
-    with Progress(
-        *columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet
-    ) as progress:
-
-        def stage(name: str) -> Callable[[int, int], None]:
-            task = progress.add_task(name, total=None)
-            return lambda done, total: progress.update(task, completed=done, total=total)
-
-        yield stage

@@ -13,7 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from amem_integrations.cli import render
 from amem_integrations.cli.conversation import data_file
-from amem_integrations.cli.options import Embedder, Model
+from amem_integrations.cli.options import Embedder, Json, Model
+from amem_integrations.cli.shapes import print_json
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.questions import timed
 from amem_integrations.evaluation.reading import read_dataset
@@ -87,10 +88,11 @@ def qa(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Where answers and reports go.")
     ] = Path("amem-qa"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Answer questions from memory and score the answers, beside the paper's tables.
+    """Answer questions from memory and score the answers.
 
+    The report has them beside the paper's tables.
     Answers are kept in the directory --out: the same command goes on where it was interrupted,
     and asks nothing twice.
     """
@@ -165,7 +167,7 @@ def show_forecast(console: Console, forecast: Sequence[Mapping[str, Any]]) -> No
 
 def _print(content: Any, as_json: bool, show: Callable[[Console, Any], None]) -> None:
     if as_json:
-        typer.echo(json.dumps(content, indent=1))
+        print_json(content)
     else:
         show(render.terminal(), content)
 

@@ -1,6 +1,5 @@
 """`amem eval scale`: how storage and retrieval grow with the number of notes."""
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from amem_integrations.cli import render
+from amem_integrations.cli.options import Json
 from amem_integrations.cli.plots import save
+from amem_integrations.cli.shapes import print_json
 
 Report = Mapping[str, Any]
 
@@ -32,10 +33,11 @@ def scale(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Draw it, as a page or an image."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Memory, disk and retrieval time as notes grow (the paper's Table 4), ours and others'.
+    """Memory, disk and retrieval time as notes grow.
 
+    The paper's Table 4, for ours and for others.
     Also what one more note costs to write at each size. A million takes an hour and 10 GB.
     """
     # Here, since it imports numpy.
@@ -53,7 +55,7 @@ def scale(
             stage=_telling(console, status.update),
         )
     if as_json:
-        typer.echo(json.dumps(report, indent=1))
+        print_json(report)
     else:
         show(render.terminal(), report)
     if out is not None:

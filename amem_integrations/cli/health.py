@@ -1,6 +1,5 @@
 """`amem health`: the figures of a namespace as a table or as JSON, and a gate made of them."""
 
-import json
 import math
 from typing import Annotated, Literal, TypeAlias
 
@@ -10,7 +9,20 @@ from rich.table import Table
 from rich.text import Text
 
 from amem_integrations.cli import render
-from amem_integrations.cli.options import ApiKey, Embedder, Labels, Location, existing, labels_of
+from amem_integrations.cli.options import (
+    FOUND,
+    ApiKey,
+    Collection,
+    Embedder,
+    Json,
+    Labels,
+    Location,
+    example,
+    existing,
+    labels_of,
+)
+from amem_integrations.cli.progress import working
+from amem_integrations.cli.shapes import print_json
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.health import Health
 
@@ -19,7 +31,12 @@ commands = typer.Typer()
 Side: TypeAlias = Literal["under", "over"]
 
 
-@commands.command()
+@commands.command(
+    epilog=example(
+        "amem health -l ./memory -n team",
+        "amem health -l ./memory -n team --fail-under stability=0.8 --json",
+    )
+)
 def health(
     location: Location,
     namespace: Labels = None,
@@ -27,30 +44,37 @@ def health(
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="Exit with 1 if this figure is lower; repeat it for several.",
+            help="Exit with 3 if this figure is lower; repeat it for several.",
         ),
     ] = None,
     fail_over: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Likewise, if it is higher."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
     embedder: Embedder = None,
+    collection: Collection = "amem",
     api_key: ApiKey = None,
 ) -> None:
-    """Report how a namespace is doing: figures, what they mean, and when to worry."""
+    """Report how a namespace is doing, in figures.
+
+    With what each means and when to worry. Bounds make a gate of it.
+    """
     under, over = bounds("--fail-under", fail_under), bounds("--fail-over", fail_over)
-    with existing(location, embedder=embedder, api_key=api_key) as memory:
+    with (
+        existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory,
+        working("Reading every note"),
+    ):
         report = memory.health(labels_of(namespace))
     failed = [*beyond(report, "under", under), *beyond(report, "over", over)]
     if as_json:
-        typer.echo(json.dumps(report.as_dict(), indent=2))
+        print_json(report.as_dict())
     else:
         show(render.terminal(), report)
     for line in failed:
         render.terminal(stderr=True).print(line, soft_wrap=True)
     if failed:
-        raise typer.Exit(1)
+        raise typer.Exit(FOUND)
 
 
 def bounds(option: str, given: list[str] | None) -> dict[str, float]:

@@ -1,17 +1,29 @@
 """What the commands of `amem` have in common: their options, and how they open a memory."""
 
 import json
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from amem_integrations.errors import InvalidInputError, NoteNotFoundError
+from amem_integrations.cli import render
+from amem_integrations.cli.stranger import embedder_called
+from amem_integrations.errors import (
+    InvalidInputError,
+    NoteNotFoundError,
+    StoreError,
+    StoreMismatchError,
+)
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace
-from amem_integrations.note import Note, note_id
+from amem_integrations.note import Note, as_utc, note_id
+
+FOUND = 3
+"""Exit code of a command that did its work and found what should not be."""
 
 Location = Annotated[
     str,
@@ -23,11 +35,20 @@ Location = Annotated[
         help="The directory of the memory, or a Qdrant server.",
     ),
 ]
+Collection = Annotated[
+    str,
+    typer.Option(
+        envvar="AMEM_COLLECTION",
+        metavar="NAME",
+        help="Which of the memories that are kept there.",
+    ),
+]
 Labels = Annotated[
     list[str] | None,
     typer.Option(
         "--namespace",
         "-n",
+        envvar="AMEM_NAMESPACE",
         metavar="LABEL",
         help='Whose memory; repeat it for several labels. Otherwise "default".',
     ),
@@ -36,7 +57,8 @@ Embedder = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help='A fastembed model, or "multilingual". Otherwise all-MiniLM-L6-v2.',
+        help='A fastembed model, or "multilingual". Otherwise the one that the memory '
+        "was written with, and all-MiniLM-L6-v2 for a new one.",
     ),
 ]
 Model = Annotated[
@@ -55,27 +77,84 @@ ApiKey = Annotated[
         show_default=False,
     ),
 ]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+_AGO = re.compile(r"(\d{1,6})([hdw])")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
+
+def example(*lines: str) -> str:
+    """The end of a command's help: how it is called. Its lines stay as they are."""
+    heading = "Example:" if len(lines) == 1 else "Examples:"
+    return "\n".join(["\b", heading, *(f"  {line}" for line in lines)])
 
 
 @contextmanager
 def opened(
-    location: str, *, model: str | None = None, embedder: str | None, api_key: str | None
+    location: str,
+    *,
+    collection: str = "amem",
+    model: str | None = None,
+    embedder: str | None,
+    api_key: str | None,
+    **settings: Any,
 ) -> Generator[AgenticMemory]:
-    with AgenticMemory(location, model=model, embedder=embedder, api_key=api_key) as memory:
+    """A memory, made if there is none; without an embedder, with the one that it was made with."""
+    settings = {"collection": collection, "model": model, "api_key": api_key, **settings}
+    try:
+        memory = AgenticMemory(location, embedder=embedder, **settings)
+    except StoreMismatchError as error:
+        if embedder is not None or error.embedder is None or error.dimension is None:
+            raise
+        own = embedder_called(error.embedder, error.dimension)
+        memory = AgenticMemory(location, embedder=own, **settings)
+    with memory:
         yield memory
 
 
 @contextmanager
 def existing(
-    location: str, *, model: str | None = None, embedder: str | None, api_key: str | None
+    location: str,
+    *,
+    collection: str = "amem",
+    model: str | None = None,
+    embedder: str | None,
+    api_key: str | None,
+    **settings: Any,
 ) -> Generator[AgenticMemory]:
     """A memory that is there already: a mistyped path must not make a new one."""
-    if "://" not in location and not Path(location).exists():
+    if is_new(location, collection):
         raise InvalidInputError(
             f"There is no memory at {location}; `amem add` makes one. Is --location right?"
         )
-    with opened(location, model=model, embedder=embedder, api_key=api_key) as memory:
+    with opened(
+        location,
+        collection=collection,
+        model=model,
+        embedder=embedder,
+        api_key=api_key,
+        **settings,
+    ) as memory:
         yield memory
+
+
+def is_new(location: str, collection: str) -> bool:
+    """Whether opening it would make a memory. Of a server that is not known: False."""
+    if "://" in location:
+        return False
+    try:
+        place = Path(location).expanduser() / collection
+        return not place.is_dir() or not any(place.iterdir())
+    except (OSError, RuntimeError) as error:
+        raise StoreError(f"{location} cannot be read: {error}.") from error
+
+
+def say_if_new(location: str, collection: str) -> None:
+    """For commands that make a memory where none is: a mistyped path shall be seen."""
+    if location.strip() and is_new(location, collection):
+        render.terminal(stderr=True).print(
+            f"A new memory is made in {render.plain(location)}.", style="dim", soft_wrap=True
+        )
 
 
 def labels_of(namespace: list[str] | None) -> tuple[str, ...]:
@@ -94,14 +173,40 @@ def conditions(text: str | None, option: str = "--filter") -> dict[str, Any] | N
     return asked  # pyright: ignore[reportUnknownVariableType]
 
 
-def named(memory: AgenticMemory, name: str, namespace: Namespace) -> Note:
-    """The note of that id or key. Raises NoteNotFoundError."""
-    note = memory.get(name, namespace=namespace) or memory.get(
-        note_id(namespace, name), namespace=namespace
+def moment(text: str, option: str, now: datetime | None = None) -> datetime:
+    """The moment that `text` means: an ISO date or time, or how long before `now`."""
+    ago = _AGO.fullmatch(text.strip())
+    try:
+        if ago is not None:
+            return (now or datetime.now(UTC)) - int(ago[1]) * _UNITS[ago[2]]
+        return as_utc(datetime.fromisoformat(text.strip()))
+    except (ValueError, OverflowError) as error:
+        raise InvalidInputError(
+            f"{option} is a date, a time, or how long ago, such as 2026-11-01, 2026-11-01T08:00Z, "
+            f"24h, 7d or 2w; got {text!r}."
+        ) from error
+
+
+def own_id(memory: AgenticMemory, name: str, namespace: Namespace) -> str:
+    """The id of the note of that id or key, though it was merged into another.
+
+    Raises NoteNotFoundError.
+    """
+    for id in (name, note_id(namespace, name)):
+        if memory.get(id, namespace=namespace) is not None:
+            return id
+    raise NoteNotFoundError(
+        f"There is no note {name!r} in namespace {'/'.join(namespace)}; `amem search` and "
+        "`amem recent` show ids and keys, and --namespace chooses another."
     )
+
+
+def named(memory: AgenticMemory, name: str, namespace: Namespace) -> Note:
+    """The note of that id or key, or the one that it was merged into, as reading has it.
+
+    Raises NoteNotFoundError.
+    """
+    note = memory.get(own_id(memory, name, namespace), namespace=namespace)
     if note is None:
-        raise NoteNotFoundError(
-            f"There is no note {name!r} in namespace {'/'.join(namespace)}; `amem search` "
-            "shows ids and keys, and --namespace chooses another."
-        )
+        raise NoteNotFoundError(f"The note {name!r} was forgotten just now.")
     return note

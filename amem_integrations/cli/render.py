@@ -86,6 +86,19 @@ def handle(note: Note) -> str:
     return note.key if given and len(note.key) <= _MAX_HANDLE else note.id
 
 
+def many(count: int, thing: str) -> str:
+    """So many of a thing, in words."""
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def line(note: Note, *before: str) -> Text:
+    """A note on one line, as far as the terminal is wide: its name, and how it begins."""
+    start = Text("  ".join((*before, "")), "dim")
+    shown = Text.assemble(start, (handle(note), "bold"), "  ", _quoted(note))
+    shown.no_wrap, shown.overflow = True, "ellipsis"
+    return shown
+
+
 def details(note: Note) -> RenderableType:
     """A note: who said it and when, its text, and what was understood of it."""
     rows = [("note", handle(note)), ("said", _said(note)), ("content", block(note.content))]

@@ -1,40 +1,64 @@
-"""What `amem usage` reads and shows: a moment to count from, and a report as table or JSON."""
+"""`amem usage`: what model calls took, as a table or as JSON."""
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import datetime, timedelta
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from amem_integrations.errors import InvalidInputError
+from amem_integrations.cli import render
+from amem_integrations.cli.options import (
+    ApiKey,
+    Collection,
+    Embedder,
+    Json,
+    Location,
+    example,
+    existing,
+    labels_of,
+    moment,
+)
+from amem_integrations.cli.shapes import print_json
 from amem_integrations.ledger import Usage, UsageReport
-from amem_integrations.note import as_utc
 
-_AGO = re.compile(r"(\d{1,6})([hdw])")
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _NAMES = ("calls", "failed", "retries", "in", "out", "estimated", "seconds")
 
 
-def since(text: str, now: datetime) -> datetime:
-    """The moment that `text` means: an ISO date or time, or how long before `now`."""
-    ago = _AGO.fullmatch(text)
-    try:
-        if ago is not None:
-            return now - int(ago[1]) * _UNITS[ago[2]]
-        return as_utc(datetime.fromisoformat(text))
-    except (ValueError, OverflowError) as error:
-        raise InvalidInputError(
-            f"--since is a date, a time, or how long ago, such as 2026-11-01, 2026-11-01T08:00Z, "
-            f"24h, 7d or 2w; got {text!r}."
-        ) from error
+commands = typer.Typer()
 
 
-def as_json(report: UsageReport) -> str:
-    return json.dumps(asdict(report), indent=2)
+@commands.command(epilog=example("amem usage -l ./memory --since 7d"))
+def usage(
+    location: Location,
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--namespace",
+            "-n",
+            metavar="LABEL",
+            help="Whose; repeat it for several labels. Otherwise everybody's.",
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="WHEN", help="From the hour of this date or time on, or 24h, 7d, 2w."),
+    ] = None,
+    as_json: Json = False,
+    embedder: Embedder = None,
+    collection: Collection = "amem",
+    api_key: ApiKey = None,
+) -> None:
+    """Show what model calls took: calls, tokens and seconds."""
+    start = None if since is None else moment(since, "--since")
+    with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
+        report = memory.usage(labels_of(namespace) if namespace else None, start)
+    if as_json:
+        print_json(asdict(report))
+    else:
+        show(render.terminal(), report)
 
 
 def show(console: Console, report: UsageReport) -> None:

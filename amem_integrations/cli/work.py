@@ -11,7 +11,18 @@ import typer
 
 from amem_integrations.assembly import MODES
 from amem_integrations.cli import render
-from amem_integrations.cli.options import ApiKey, Embedder, Location, Model
+from amem_integrations.cli.options import (
+    ApiKey,
+    Collection,
+    Embedder,
+    Json,
+    Location,
+    Model,
+    example,
+    opened,
+    say_if_new,
+)
+from amem_integrations.cli.shapes import print_json
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.note import Status
@@ -20,7 +31,7 @@ from amem_integrations.working import MemoryWorker
 commands = typer.Typer()
 
 
-@commands.command()
+@commands.command(epilog=example("amem work -l http://localhost:6333 --model openai:gpt-4o-mini"))
 def work(
     location: Location,
     model: Model = None,
@@ -30,15 +41,22 @@ def work(
     concurrency: Annotated[int, typer.Option(help="How many namespaces at once.")] = 4,
     poll: Annotated[float, typer.Option(help="Seconds between looks for new notes.")] = 1.0,
     once: Annotated[bool, typer.Option("--once", help="End when nothing can be formed.")] = False,
+    as_json: Json = False,
     embedder: Embedder = None,
+    collection: Collection = "amem",
     api_key: ApiKey = None,
 ) -> None:
-    """Form what waits in a collection, for applications that only add; SIGTERM ends it."""
+    """Form what waits, for applications that only add.
+
+    A process that does nothing else; SIGTERM or Ctrl-C ends it, with everything written.
+    """
     if mode not in MODES:
         raise InvalidInputError(f"--mode is one of {', '.join(MODES)}; got {mode!r}.")
-    console = render.terminal()
-    with AgenticMemory(
+    console = render.terminal(stderr=as_json)
+    say_if_new(location, collection)
+    with opened(
         location,
+        collection=collection,
         model=model,
         embedder=embedder,
         api_key=api_key,
@@ -56,7 +74,11 @@ def work(
             else:
                 worker.run()
         formed = memory.health().get("formation.formed", 0)
-        console.print(f"{formed} formed; {_counts(memory)}.")
+        if as_json:
+            waiting, parked = _waiting(memory)
+            print_json({"formed": formed, "waiting": waiting, "parked": parked})
+        else:
+            console.print(f"{formed} formed; {_counts(memory)}.")
 
 
 @contextmanager
@@ -74,6 +96,10 @@ def _stopped_by_signals(worker: MemoryWorker) -> Generator[None]:
 
 
 def _counts(memory: AgenticMemory) -> str:
-    counts = memory.health()
-    waiting, parked = counts.get(Status.RAW, 0), counts.get(Status.PARKED, 0)
+    waiting, parked = _waiting(memory)
     return f"{waiting} waiting" + (f", {parked} given up (amem retry)" if parked else "")
+
+
+def _waiting(memory: AgenticMemory) -> tuple[int, int]:
+    counts = memory.health()
+    return int(counts.get(Status.RAW, 0)), int(counts.get(Status.PARKED, 0))

@@ -65,10 +65,10 @@ def test_a_gate_that_holds_exits_with_zero(directory: Path) -> None:
     assert call(directory, "-n", "bea", *gate).exit_code == 0
 
 
-def test_a_gate_that_does_not_says_why_and_exits_with_one(directory: Path) -> None:
+def test_a_gate_that_does_not_says_why_and_exits_with_three(directory: Path) -> None:
     gate = ("--fail-under", "links_per_note=1.5", "--fail-over", "duplicates=0.2")
     result = call(directory, "-n", "bea", "--json", *gate)
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert result.stderr == "links_per_note is 1, under 1.5.\nduplicates is 0.333333, over 0.2.\n"
     assert json.loads(result.stdout)["worries"] == ["duplicates"]
 

@@ -1,0 +1,42 @@
+"""The embedder that a memory was written with, as far as `amem` can have it.
+
+A memory made in Python may have an embedder that no name brings back, such as a provider's. Then
+everything works but what has to embed.
+"""
+
+from amem_integrations.errors import ModelUnavailableError
+from amem_integrations.models.embedding import resolve_embedder
+from amem_integrations.models.named import NamedEmbedder
+from amem_integrations.ports import Vector
+
+
+def embedder_called(name: str, dimension: int) -> NamedEmbedder:
+    """The embedder that collections remember as `name`, or one that refuses to embed."""
+    try:
+        found = resolve_embedder(name)
+        if (found.name, found.dimension) == (name, dimension):
+            return found
+    except ModelUnavailableError as error:
+        return NamedEmbedder(_Stranger(name, str(error)), name=name, dimension=dimension)
+    return NamedEmbedder(_Stranger(name, "it is another one now."), name=name, dimension=dimension)
+
+
+class _Stranger:
+    def __init__(self, name: str, why: str) -> None:
+        self._error = (
+            f"This memory was written with the embedder {name!r}, which amem cannot have, so it "
+            f"can show, check, export and forget, but not search or add: {why} Use the memory "
+            "from Python with its embedder, or have `amem reembed` make a copy for another one."
+        )
+
+    def embed_documents(self, texts: list[str]) -> list[Vector]:
+        raise ModelUnavailableError(self._error)
+
+    def embed_query(self, text: str) -> Vector:
+        raise ModelUnavailableError(self._error)
+
+    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
+        raise ModelUnavailableError(self._error)
+
+    async def aembed_query(self, text: str) -> Vector:
+        raise ModelUnavailableError(self._error)
