@@ -7,7 +7,7 @@ doctests. Markdown would run the former into one paragraph and quote the latter.
 import re
 from typing import Any
 
-from griffe import Docstring, Extension, Object
+from griffe import Extension, Object
 
 _NAMES = r"[a-z_]\w*(?:, [a-z_]\w*)*"
 _ITEM = re.compile(rf"({_NAMES}): (.*)")
@@ -53,4 +53,4 @@ class HouseStyle(Extension):
 
     def on_object(self, *, obj: Object, **_: Any) -> None:
         if obj.docstring is not None:
-            obj.docstring = Docstring(as_markdown(obj.docstring.value), parent=obj)
+            obj.docstring.value = as_markdown(obj.docstring.value)
