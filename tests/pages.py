@@ -1,5 +1,6 @@
 """Pages of the documentation, read as tables, so that tests can hold them against the code."""
 
+import ast
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -31,3 +32,23 @@ def rows(section: str) -> list[list[str]]:
 def source_texts() -> dict[Path, str]:
     """Every module of the package."""
     return {path: path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def messages(text: str) -> list[str]:
+    """Every text in a module's source, with "…" for what is filled in."""
+    tree = ast.parse(text)
+    inner = {
+        part for each in ast.walk(tree) if isinstance(each, ast.JoinedStr) for part in each.values
+    }
+    found: list[str] = []
+    for each in ast.walk(tree):
+        if isinstance(each, ast.JoinedStr):
+            found.append("".join(_constant(part) or "…" for part in each.values))
+        elif each not in inner and (constant := _constant(each)):
+            found.append(constant)
+    return found
+
+
+def _constant(node: ast.AST) -> str | None:
+    held = node.value if isinstance(node, ast.Constant) else None
+    return held if isinstance(held, str) else None
