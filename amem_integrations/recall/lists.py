@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from amem_integrations.conditions import Condition, both, ids, match
+from amem_integrations.conditions import Condition, Not, both, ids, match
 from amem_integrations.ports import IO, Query, Scored, SparseVector, Vector
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.question import Question
@@ -112,6 +112,13 @@ def _asked_of(scope: Scope, question: Question) -> list[tuple[float, Condition]]
     ]
 
 
+def _by_speaker(scope: Scope, question: Question) -> list[tuple[float, Condition]]:
+    """Where the notes are, parted by how surely the question asks for their speakers."""
+    asked = _asked_of(scope, question)
+    others = both(scope.where, Not(match("speaker", *question.about))) if asked else scope.where
+    return [(0.0, others), *asked]
+
+
 def _scores(lists: Sequence[Sequence[Scored]]) -> dict[str, float]:
     return {scored.id: scored.score for found in lists for scored in found}
 
@@ -144,12 +151,12 @@ async def ranked(
     asked = lists.asked
     missing = turns.missing_beside(best[: options.around])
     if missing and options.sparse and lists.bm25:
-        beside = await at_places(io, scope, missing)
         # Those of other speakers too: what they said is what the turns asked for were said about.
-        turns = Turns({**turns, **beside})
-        for sureness, where in _asked_of(scope, question) if beside else ():
-            theirs = await _scrolled(io, "place", both(where, ids(list(beside))), len(beside))
-            asked = {**asked, **dict.fromkeys(theirs, sureness)}
+        for sureness, where in _by_speaker(scope, question):
+            beside = await at_places(io, where, missing)
+            turns = Turns({**turns, **beside})
+            if sureness:
+                asked = {**asked, **dict.fromkeys(beside, sureness)}
         if days:
             moments |= await _moments(io, turns.keys() - moments.keys())
     joined = fuse(
@@ -175,10 +182,10 @@ async def _moments(io: IO, wanted: Collection[str]) -> dict[str, int]:
     return found | await _numbers(io, "created_at", wanted - found.keys())
 
 
-async def at_places(io: IO, scope: Scope, places: Collection[int]) -> Mapping[str, int]:
-    """The notes in scope that stand at these places, and where each does."""
+async def at_places(io: IO, where: Condition, places: Collection[int]) -> Mapping[str, int]:
+    """The notes that meet `where` and stand at these places, and where each does."""
     limit = len(places) * _A_PLACE
-    found = await _scrolled(io, "place", both(scope.where, match("place", *sorted(places))), limit)
+    found = await _scrolled(io, "place", both(where, match("place", *sorted(places))), limit)
     if len(found) < limit:
         return found
     # Chance chose among the notes of the place at which it was cut.

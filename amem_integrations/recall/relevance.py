@@ -117,4 +117,4 @@ async def _turns(io: IO, scope: Scope, hits: Sequence[Hit]) -> Turns:
     known = {each.id: place_of(each.namespace, each.session, each.sequence) for each in notes}
     own = {id: place for id, place in known.items() if place is not None}
     places = {place + offset for place in own.values() for offset in _HELD}
-    return Turns({**(await at_places(io, scope, places) if places else {}), **own})
+    return Turns({**(await at_places(io, scope.where, places) if places else {}), **own})
