@@ -44,7 +44,18 @@ __all__ = [
 
 
 class AMemError(Exception):
-    """Base class of every error raised on purpose by this package."""
+    """Base class of every error raised on purpose by this package.
+
+    Its message says what was wrong, with what, and what to do about it.
+
+    Examples:
+        >>> from amem_integrations import AMemError
+        >>> try:
+        ...     memory.add("   ")
+        ... except AMemError as error:
+        ...     print(type(error).__name__, error)
+        InvalidInputError content is empty or blank; there is nothing to remember.
+    """
 
 
 class InvalidInputError(AMemError, ValueError):
@@ -58,7 +69,17 @@ class InvalidFilterError(InvalidInputError):
 class InvalidLineError(InvalidInputError):
     """A line to import cannot be used; what stands before it was imported.
 
-    `line` is its number, from 1.
+    Attributes:
+        message: what is wrong with it.
+        line: its number, from 1.
+
+    Examples:
+        >>> from amem_integrations.errors import InvalidLineError
+        >>> try:
+        ...     memory.import_(["not an export"])
+        ... except InvalidLineError as error:
+        ...     print(error.line)
+        1
     """
 
     def __init__(self, message: str, *, line: int) -> None:
@@ -134,9 +155,17 @@ class EmbeddingError(ModelError):
 class AnalysisError(ModelError):
     """A judgement could not be had from the model.
 
-    `reason` is a short stable word for counting ("refusal", "timeout", "unparsable", …);
-    `retryable` tells whether the same request may succeed later; `retry_after` in how many
-    seconds, when the provider said so.
+    Attributes:
+        message: what happened.
+        reason: a short stable word for counting ("refusal", "timeout", "unparsable", …).
+        retryable: whether the same request may succeed later.
+        retry_after: in how many seconds, when the provider said so.
+
+    Examples:
+        >>> from amem_integrations.errors import AnalysisError
+        >>> error = AnalysisError("The model is busy.", reason="rate_limit", retryable=True)
+        >>> error.retryable, error.retry_after
+        (True, None)
     """
 
     def __init__(

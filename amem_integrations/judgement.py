@@ -25,7 +25,18 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Understanding:
-    """What a note is about: 3–5 keywords, most salient first, 2+ tags, one sentence (paper Ps1)."""
+    """What a note is about (paper Ps1).
+
+    Attributes:
+        keywords: 3–5 of them, most salient first.
+        tags: two or more.
+        context: one sentence.
+
+    Examples:
+        >>> from amem_integrations.judgement import Understanding
+        >>> Understanding(("LRU policy", "cache"), ("decision", "cache"), "On the cache.").tags
+        ('decision', 'cache')
+    """
 
     keywords: tuple[str, ...]
     tags: tuple[str, ...]
@@ -36,9 +47,17 @@ class Understanding:
 class Candidate:
     """An older note that the subject may be linked to.
 
-    similarity: cosine between the two notes' embeddings, in [-1, 1].
-    rank: place among the subject's nearest notes, 0 the nearest.
-    reverse_rank: place of the subject among the candidate's nearest, None when not nearby.
+    Attributes:
+        note: the older note.
+        similarity: cosine between the two notes' embeddings, in [-1, 1].
+        rank: place among the subject's nearest notes, 0 the nearest.
+        reverse_rank: place of the subject among the candidate's nearest, None when not nearby.
+
+    Examples:
+        >>> from amem_integrations.judgement import Candidate
+        >>> note = memory.add("A cache would fix the slow product page")
+        >>> Candidate(note, similarity=0.7, rank=0).reverse_rank is None
+        True
     """
 
     note: Note
@@ -51,8 +70,16 @@ class Candidate:
 class Subject:
     """The note being judged, with the notes that put it in perspective.
 
-    background: recent notes of the same namespace, newest first; for term statistics and
-        conversation order. The subject itself is not among them.
+    Attributes:
+        note: the note being judged.
+        candidates: older notes that it may be linked to, the nearest first.
+        background: recent notes of the same namespace, newest first; for term statistics and
+            conversation order. The subject itself is not among them.
+
+    Examples:
+        >>> from amem_integrations.judgement import Subject
+        >>> Subject(memory.add("A cache would fix the slow product page")).candidates
+        ()
     """
 
     note: Note
@@ -71,7 +98,18 @@ KINDS_SEEN = ("shared-words", "near", "sequence")
 class LinkProposal:
     """Link the subject to the candidate `to`, and why (paper Ps2).
 
-    kind: what connects them. One of KINDS_SEEN says no more than the texts' words and order do.
+    Attributes:
+        to: the candidate's id.
+        reason: why, in words.
+        kind: what connects them. "shared-words", "near" and "sequence" say no more than the texts'
+            words and order do.
+        weight: how strongly, in (0, 1].
+
+    Examples:
+        >>> from amem_integrations.judgement import LinkProposal
+        >>> note = memory.add("A cache would fix the slow product page")
+        >>> LinkProposal(note.id, "the cache is the remedy", kind="cause", weight=0.9).kind
+        'cause'
     """
 
     to: str
@@ -84,7 +122,18 @@ class LinkProposal:
 class Evolution:
     """How the candidate `note_id` should be understood from now on (paper Ps3).
 
-    A field that is None is kept as it is.
+    Attributes:
+        note_id: the candidate's id.
+        keywords: all that it has from now on; None: as they are.
+        tags: likewise.
+        context: likewise.
+        reason: why, in words.
+
+    Examples:
+        >>> from amem_integrations.judgement import Evolution
+        >>> note = memory.add("A cache would fix the slow product page")
+        >>> Evolution(note.id, tags=("decision", "cache"), reason="it was decided").keywords is None
+        True
     """
 
     note_id: str
@@ -96,7 +145,18 @@ class Evolution:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Everything proposed for one subject."""
+    """Everything proposed for one subject.
+
+    Attributes:
+        understanding: what it is about.
+        links: where it leads.
+        evolutions: what it changes in others.
+
+    Examples:
+        >>> from amem_integrations.judgement import Judgement, Understanding
+        >>> Judgement(Understanding(("cache",), ("shop", "speed"), "A cache is wanted.")).links
+        ()
+    """
 
     understanding: Understanding
     links: tuple[LinkProposal, ...] = ()
@@ -105,7 +165,18 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Distilled:
-    """What several notes come to: the text of a new note, and what it is about."""
+    """What several notes come to: the text of a new note, and what it is about.
+
+    Attributes:
+        text: the new note's content.
+        understanding: what it is about.
+
+    Examples:
+        >>> from amem_integrations.judgement import Distilled, Understanding
+        >>> about = Understanding(("cache", "LRU"), ("decision", "cache"), "What was decided.")
+        >>> Distilled("The product page gets an LRU cache.", about).text
+        'The product page gets an LRU cache.'
+    """
 
     text: str
     understanding: Understanding
@@ -121,7 +192,17 @@ TURN_KINDS: tuple[TurnKind, ...] = get_args(TurnKind)
 class Turn:
     """A turn of a conversation, in sentences, with what it is held against.
 
-    candidates: older notes near to any of its sentences. before: the turn that it follows.
+    Attributes:
+        note: the turn, whole.
+        sentences: its sentences, in order.
+        candidates: older notes near to any of them.
+        before: the turn that it follows.
+
+    Examples:
+        >>> from amem_integrations.judgement import Turn
+        >>> note = memory.add("Fine. Then a cache.")
+        >>> Turn(note, ("Fine.", "Then a cache.")).before is None
+        True
     """
 
     note: Note
@@ -132,9 +213,18 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class IdeaProposal:
-    """One idea of a turn: the sentences from `first` up to the next idea's, counted from 0.
+    """One idea of a turn: the sentences from `first` up to the next idea's.
 
-    of: the id of the candidate that it repeats or corrects.
+    Attributes:
+        first: its first sentence, counted from 0.
+        kind: "new", "repetition", "correction" or "nothing".
+        of: the id of the candidate that it repeats or corrects.
+
+    Examples:
+        >>> from amem_integrations.judgement import IdeaProposal
+        >>> ideas = [IdeaProposal(0, "nothing"), IdeaProposal(1, "new")]
+        >>> [idea.kind for idea in ideas]
+        ['nothing', 'new']
     """
 
     first: int

@@ -21,12 +21,22 @@ from amem_integrations.tokens import estimate_tokens
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Model calls and what they took.
+    """Model calls and what they took; such figures can be added up.
 
-    calls: questions put to a model. failures: those that it did not answer. retries: those
-    that had been put before, because of a failure or an answer that could not be read.
-    estimated: how many of tokens_in and tokens_out are an estimate, as the model told nothing.
-    seconds: wall time spent waiting, summed over the calls.
+    Attributes:
+        calls: questions put to a model.
+        failures: those that it did not answer.
+        retries: those that had been put before, because of a failure or an answer that could not be
+            read.
+        tokens_in: of the prompts.
+        tokens_out: of the answers.
+        estimated: how many of these tokens are an estimate, as the model told nothing.
+        seconds: wall time spent waiting, summed over the calls.
+
+    Examples:
+        >>> from amem_integrations.ledger import Usage
+        >>> (Usage(calls=1, tokens_in=700) + Usage(calls=2, tokens_in=1300)).tokens_in
+        2000
     """
 
     calls: int = 0
@@ -63,8 +73,20 @@ Entries: TypeAlias = Mapping[tuple[str, str], Usage]
 class UsageReport:
     """What model calls took: in total, by step and by mode of formation.
 
-    by_step: "construct", "link", "evolve", "fuse", "batch" and "weave", those that occurred.
-    by_mode: "staged", "fused" and "batched", likewise.
+    Attributes:
+        total: all of it.
+        by_step: "construct", "link", "evolve", "fuse", "batch" and "weave", those that occurred.
+        by_mode: "staged", "fused" and "batched", likewise.
+
+    Examples:
+        >>> from amem_integrations import AgenticMemory
+        >>> from amem_integrations.testing import ScriptedChatModel
+        >>> model = ScriptedChatModel([{"keywords": ["tea"], "tags": ["house"], "context": "Tea."}])
+        >>> with AgenticMemory(model=model) as memory:
+        ...     _ = memory.add("Tea is served at four")
+        ...     report = memory.usage()
+        >>> report.total.calls, list(report.by_step), list(report.by_mode)
+        (1, ['fuse'], ['fused'])
     """
 
     total: Usage

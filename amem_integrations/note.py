@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from itertools import accumulate
 from typing import Any
 
@@ -25,7 +24,8 @@ from amem_integrations.checks import clean_text as clean_text
 from amem_integrations.checks import is_blank as is_blank
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.namespace import Namespace, as_namespace, encode
-from amem_integrations.standing import NEW, Life, Tier, standing_json
+from amem_integrations.standing import NEW, TRANSITIONS, Life, Tier, standing_json
+from amem_integrations.standing import Status as Status
 
 MAX_KEYWORDS = 32
 MAX_TAGS = 32
@@ -38,41 +38,31 @@ SOURCES = ("user", "tool", "assistant", "import")
 _ID_ROOT = uuid.UUID("6f0e9a3e-5d0c-5b7e-9d55-0a6d656d6e6f")
 
 
-class Status(StrEnum):
-    """Where a note stands between being accepted and being understood.
-
-    RAW waits to be formed, PLAIN is kept as it is: it can be found, and nothing forms it or links
-    to it unless asked to (a turn that says nothing new). PARKED was given up for now.
-    """
-
-    RAW = "raw"
-    PLAIN = "plain"
-    FORMED = "formed"
-    PARKED = "parked"
-    QUARANTINED = "quarantined"
-    ARCHIVED = "archived"
-
-
-TRANSITIONS: Mapping[Status, frozenset[Status]] = {
-    # Back to plain by undoing an update, or what a note did to others.
-    Status.RAW: frozenset(Status) - {Status.ARCHIVED},
-    Status.PLAIN: frozenset(Status),
-    Status.FORMED: frozenset(Status),
-    Status.PARKED: frozenset({Status.RAW, Status.PLAIN, Status.QUARANTINED, Status.ARCHIVED}),
-    Status.QUARANTINED: frozenset(Status),
-    # Brought back, it is what it was before.
-    Status.ARCHIVED: frozenset(Status),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Link:
     """A directed connection that the note `source` made to the note `to`.
 
-    kind: "related", "same-matter", "cause", "sequence", …; REPEATS or CORRECTS where a turn was
-    woven, and those outlast a new formation; DISTILS to what a note says in short.
-    weight in (0, 1].
-    used_at: when its weight was last moved by a use of its notes; None if never.
+    Attributes:
+        source: id of the note that made it.
+        to: id of the note that it leads to.
+        reason: why, in words.
+        created_at: when it was made.
+        kind: "related", "same-matter", "cause", "sequence", …; "repeats" or "corrects" where a turn
+            was woven, and those outlast a new formation; "distils" to what a note says in short.
+        weight: how strong it is, in (0, 1].
+        used_at: when its weight was last moved by a use of its notes; None if never.
+
+    Raises:
+        InvalidInputError: it would lead to its own note, or the weight lies elsewhere.
+
+    Examples:
+        >>> first = memory.add("A cache would fix the slow product page", session="s1")
+        >>> second = memory.add("Then a cache for the product page", session="s1")
+        >>> [link] = second.links
+        >>> link.source == second.id, link.to == first.id, 0 < link.weight <= 1
+        (True, True, True)
+        >>> link.other(second.id) == first.id
+        True
     """
 
     source: str
@@ -90,13 +80,28 @@ class Link:
             raise InvalidInputError(f"A link's weight lies in (0, 1]; got {self.weight}.")
 
     def other(self, note_id: str) -> str:
-        """The id at the far end, seen from `note_id`."""
+        """The id at the far end, seen from `note_id`.
+
+        Args:
+            note_id: the id of the note at one end.
+        """
         return self.to if note_id == self.source else self.source
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One field of a note, before and after a revision (JSON-native values)."""
+    """One field of a note, before and after a revision (JSON-native values).
+
+    Attributes:
+        before: what it was.
+        after: what it became.
+
+    Examples:
+        >>> note = memory.add("The product page takes four seconds")
+        >>> _ = memory.update(note, "The product page takes two seconds")
+        >>> memory.history(note)[1].changes["content"].before
+        'The product page takes four seconds'
+    """
 
     before: Any
     after: Any
@@ -106,13 +111,24 @@ class Change:
 class Revision:
     """One recorded change of a note.
 
-    version: the version of the note that this revision produced.
-    kind: "formed", "evolved", "updated", "retracted", "reverted", "repaired", or what became of
-        a note as a whole, such as "archived" or "contested".
-    cause: id of the note that brought it about; the note's own id when it was formed or
-        when its caller updated it.
-    sources: ids of the other notes whose text the judgement read. Forgetting one of them
-        takes this revision back.
+    Attributes:
+        version: the version of the note that this revision produced.
+        kind: "formed", "evolved", "updated", "retracted", "reverted", "repaired", or what became of
+            a note as a whole, such as "archived" or "contested".
+        cause: id of the note that brought it about; the note's own id when it was formed or when
+            its caller updated it.
+        at: when.
+        analyst: who judged so, and in which mode.
+        changes: what changed, by field.
+        sources: ids of the other notes whose text the judgement read. Forgetting one of them takes
+            this revision back.
+        reason: why, in words.
+
+    Examples:
+        >>> note = memory.add("Tea is served at four")
+        >>> [formed] = memory.history(note)
+        >>> formed.version, formed.kind, formed.cause == note.id, formed.analyst
+        (2, 'formed', True, 'llm-free/fused')
     """
 
     version: int
@@ -129,24 +145,55 @@ class Revision:
 class Note:
     """One memory: the text as given, and what was understood of it (paper §3.1).
 
-    `links` holds both directions once a note was read through the memory: those it made
-    (`link.source == note.id`) and those others made to it. `metadata` and `value` are the
-    caller's and come back exactly as JSON has them (a tuple comes back as a list).
-    All times are aware UTC; a naive one is taken as UTC. `updated_at` is when the caller last
-    changed the note; revisions say when a model did.
-    parts: lengths of the texts that `content` joins, a line break between two. Each of them
-        is embedded by itself, and nothing else is; with no texts, the content is empty and
-        the note is not found by a query. None: content and understanding are embedded.
-    source_id, position: of a note that holds one of several ideas of a turn: the key of that turn,
-        which all of them share, and the character of the turn at which its content begins.
-    ttl: how long it is kept after it was last written or read; `expires_at`: until when.
-    source: what kind of source it came from, one of SOURCES; None if nobody said.
-    tier, life: how well it is established, and what happened to it (`standing`).
-    valid_until: when what it says ceased to hold, because another note says otherwise.
-    contested_by: ids of the notes that contradict it, as long as nobody settled it.
-    merged_into: id of the note that says the same and took its place.
-    trust: what the least believed of those had who changed how it is understood, in [0, 1].
-    confidence: how far it is to be believed now, in [0, 1]; 1 where nothing looks after that.
+    All times are aware UTC; a naive one is taken as UTC.
+
+    Attributes:
+        id: of the namespace and the key; the same wherever the note is kept.
+        namespace: whose it is.
+        key: the caller's name for it, or one that follows from what was said by whom when.
+        content: the text as given; no model changes it.
+        created_at: when it was stored.
+        updated_at: when the caller last changed it; revisions say when a model did.
+        keywords: what it is about, most salient first.
+        tags: which kinds of things it belongs to.
+        context: one sentence on it.
+        links: of both directions once it was read through the memory: those it made (`link.source
+            == note.id`) and those others made to it.
+        speaker: who said it.
+        session: in which conversation.
+        sequence: at which place of it.
+        source_id: of a note that holds one of several ideas of a turn: the key of that turn, which
+            all of them share.
+        position: the character of the turn at which its content begins.
+        occurred_at: when it happened.
+        metadata_json: `metadata` as JSON.
+        value_json: `value` as JSON; None where nothing was put.
+        parts: lengths of the texts that `content` joins, a line break between two. Each of them is
+            embedded by itself, and nothing else is; with no texts, the content is empty and the
+            note is not found by a query. None: content and understanding are embedded.
+        ttl: how long it is kept after it was last written or read.
+        expires_at: until when.
+        status: where it stands.
+        attempts: how often forming it failed.
+        last_error: why it failed last.
+        revision: its newest change.
+        confidence: how far it is to be believed now, in [0, 1]; 1 where nothing looks after that.
+        version: 1, and one more with each change.
+        source: what kind of source it came from: "user", "tool", "assistant", "import"; None if
+            nobody said.
+        tier: how well it is established.
+        valid_until: when what it says ceased to hold, because another note says otherwise.
+        contested_by: ids of the notes that contradict it, as long as nobody settled it.
+        merged_into: id of the note that says the same and took its place.
+        trust: what the least believed of those had who changed how it is understood, in [0, 1].
+        life: what happened to it.
+
+    Examples:
+        >>> note = memory.add("Calvin wants an LRU policy for the cache", metadata={"ticket": 12})
+        >>> note.content, note.metadata, note.namespace
+        ('Calvin wants an LRU policy for the cache', {'ticket': 12}, ('default',))
+        >>> "LRU policy" in note.keywords
+        True
     """
 
     id: str
@@ -227,7 +274,14 @@ class Note:
         return tuple(link for link in self.links if link.source != self.id)
 
     def evolve(self, **changes: Any) -> "Note":
-        """A copy with some fields replaced; refuses a status that TRANSITIONS does not allow."""
+        """A copy with some fields replaced; what is stored is not changed by it.
+
+        Args:
+            **changes: fields and their values.
+
+        Raises:
+            InvalidInputError: a status that does not follow from the one it has.
+        """
         status = changes.get("status", self.status)
         if status not in TRANSITIONS[self.status] and status != self.status:
             raise InvalidInputError(f"A {self.status} note cannot become {status} ({self.id}).")
@@ -238,12 +292,22 @@ class Note:
 class Hit:
     """A note found by a search, with its score and why it was found.
 
-    score: fused relevance, higher is better, comparable within one search only.
-    why: contribution by signal ("dense", "sparse", "link", …), which sum to the score. Where a
-        reranker had the last word, the score is `why["rerank"]`, and the rest led up to it.
-    via: the link that led here or lifted the note; set whenever `why` has "link".
-    relevance: how much it has to do with the question, comparable across searches with the same
-        embedder; measured where a search has a `min_relevance`, else None.
+    Attributes:
+        note: what was found.
+        score: fused relevance, higher is better, comparable within one search only.
+        why: contribution by signal ("dense", "sparse", "link", …), which sum to the score. Where a
+            reranker had the last word, the score is `why["rerank"]`, and the rest led up to it.
+        via: the link that led here or lifted the note; set whenever `why` has "link".
+        relevance: how much it has to do with the question, comparable across searches with the same
+            embedder; measured where a search has a `min_relevance`, else None.
+
+    Examples:
+        >>> _ = memory.add("Calvin wants an LRU policy for the cache")
+        >>> [hit] = memory.search("Which policy has the cache?", min_relevance=0)
+        >>> sorted(hit.why), hit.via, hit.relevance > 0
+        (['dense', ...'sparse'...], None, True)
+        >>> print(hit)
+        1...  Calvin wants an LRU policy for the cache  [dense ...]
     """
 
     note: Note

@@ -128,15 +128,31 @@ class Engine(Protocol):
 
 
 class Embedder(Protocol):
-    """Text to dense vectors. LangChain's `Embeddings` have these four methods already."""
+    """Text to dense vectors. LangChain's `Embeddings` have these four methods already.
 
-    def embed_documents(self, texts: list[str]) -> list[Vector]: ...
+    Of `texts`, each is a `text`; the vectors come in their order, all of one length.
 
-    def embed_query(self, text: str) -> Vector: ...
+    Examples:
+        >>> from amem_integrations.testing import HashEmbedder
+        >>> len(HashEmbedder(dimension=8).embed_query("tea"))
+        8
+    """
 
-    async def aembed_documents(self, texts: list[str]) -> list[Vector]: ...
+    def embed_documents(self, texts: list[str]) -> list[Vector]:
+        """The vectors of texts to be found."""
+        ...
 
-    async def aembed_query(self, text: str) -> Vector: ...
+    def embed_query(self, text: str) -> Vector:
+        """The vector of a question."""
+        ...
+
+    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
+        """`embed_documents`, awaited."""
+        ...
+
+    async def aembed_query(self, text: str) -> Vector:
+        """`embed_query`, awaited."""
+        ...
 
 
 class SparseEncoder(Protocol):
@@ -165,10 +181,24 @@ class ChatModel(Protocol):
 
 
 class Analyst(Protocol):
-    """Makes the judgements of A-Mem (paper §3.1–3.3)."""
+    """Makes the judgements of A-Mem (paper §3.1–3.3); `AgenticMemory(analyst=...)` takes one.
+
+    Every method may await `io` only, such as `io.chat`, and is told of a `subject`, of several
+    `subjects`, of a `turn` or of `notes`. It raises AnalysisError when it comes to no judgement.
+
+    Examples:
+        >>> from amem_integrations import AgenticMemory
+        >>> from amem_integrations.models.analyst_free import FreeAnalyst
+        >>> class Sceptic(FreeAnalyst):
+        ...     async def link(self, io, subject):
+        ...         return [each for each in await super().link(io, subject) if each.weight > 0.5]
+        >>> AgenticMemory(analyst=Sceptic(name="sceptic"), mode="staged").close()
+    """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What revisions call it."""
+        ...
 
     @property
     def reads_candidates(self) -> bool:
@@ -180,13 +210,19 @@ class Analyst(Protocol):
         """Whether it wants `Subject.background` and `Candidate.reverse_rank`."""
         ...
 
-    async def construct(self, io: "IO", subject: Subject) -> Understanding: ...
+    async def construct(self, io: "IO", subject: Subject) -> Understanding:
+        """What the note of `subject` is about."""
+        ...
 
-    async def link(self, io: "IO", subject: Subject) -> list[LinkProposal]: ...
+    async def link(self, io: "IO", subject: Subject) -> list[LinkProposal]:
+        """Which of its candidates `subject` belongs with."""
+        ...
 
     async def evolve(
         self, io: "IO", subject: Subject, links: Sequence[LinkProposal]
-    ) -> list[Evolution]: ...
+    ) -> list[Evolution]:
+        """How those in `links` are to be understood in the light of `subject`."""
+        ...
 
     async def fuse(self, io: "IO", subject: Subject) -> Judgement:
         """All three at once; for a chat model, in one call."""

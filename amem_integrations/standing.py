@@ -1,4 +1,4 @@
-"""How a note stands beside what it says: its tier, until when it held, what became of it.
+"""How a note stands beside what it says: its status, its tier, how long it held, what became of it.
 
 `Life` counts what happened to a note. It is written without raising the note's version, since
 using a memory is no change of it. The rest are fields of the note that `FIELDS` names; every
@@ -19,8 +19,58 @@ FIELDS = ("tier", "valid_until", "contested_by", "merged_into", "trust")
 """The fields of a note that say how it stands, as its payload and its revisions name them."""
 
 
+class Status(StrEnum):
+    """Where a note stands between being accepted and being understood.
+
+    Attributes:
+        RAW: it waits to be formed; it can be found.
+        PLAIN: it is kept as it is: it can be found, and nothing forms it or links to it unless
+            asked to (a turn that says nothing new).
+        FORMED: it was understood, and linked where there was something to link it to.
+        PARKED: forming it was given up for now; it can be found, and `retry` takes it up again.
+        QUARANTINED: it is under audit, and no search finds it until that is settled.
+        ARCHIVED: it was set aside, and no search finds it until it is restored.
+
+    Examples:
+        >>> from amem_integrations import Status
+        >>> note = memory.add("Tea is served at four", formation="off")
+        >>> note.status is Status.RAW, note.status == "raw"
+        (True, True)
+    """
+
+    RAW = "raw"
+    PLAIN = "plain"
+    FORMED = "formed"
+    PARKED = "parked"
+    QUARANTINED = "quarantined"
+    ARCHIVED = "archived"
+
+
+TRANSITIONS: Mapping[Status, frozenset[Status]] = {
+    # Back to plain by undoing an update, or what a note did to others.
+    Status.RAW: frozenset(Status) - {Status.ARCHIVED},
+    Status.PLAIN: frozenset(Status),
+    Status.FORMED: frozenset(Status),
+    Status.PARKED: frozenset({Status.RAW, Status.PLAIN, Status.QUARANTINED, Status.ARCHIVED}),
+    Status.QUARANTINED: frozenset(Status),
+    # Brought back, it is what it was before.
+    Status.ARCHIVED: frozenset(Status),
+}
+
+
 class Tier(StrEnum):
-    """How long a note is believed without being confirmed: days, weeks, years."""
+    """How long a note is believed without being confirmed.
+
+    Attributes:
+        SHORT: days.
+        MID: weeks.
+        LONG: years.
+
+    Examples:
+        >>> note = memory.add("Tea is served at four")
+        >>> note.tier == "short"
+        True
+    """
 
     SHORT = "short"
     MID = "mid"
@@ -31,16 +81,26 @@ class Tier(StrEnum):
 class Life:
     """What happened to a note so far.
 
-    clean, conflicting: uses in a prompt that were reported to have helped, or to contradict.
-    conflicts: when the conflicting uses since the last clean one were, the newest five
-        or as many as the policy asks for.
-    used_at: the last use of either kind.
-    occasions: the sessions in which it was said, repeated or used, the newest eight or
-        as many as the policy asks for.
-    confirmations, confirmed_at: uses on an occasion of their own and repetitions, the newest.
-    supports: notes of another session and source that say the same.
-    tiered_at: since when it is in its tier; None since it was made.
-    counted: up to which report of use these figures go, in microseconds since 1970.
+    Attributes:
+        clean: uses in a prompt that were reported to have helped.
+        conflicting: uses that were reported to contradict.
+        conflicts: when the conflicting uses since the last clean one were, the newest five or as
+            many as the policy asks for.
+        used_at: the last use of either kind.
+        occasions: the sessions in which it was said, repeated or used, the newest eight or as many
+            as the policy asks for.
+        confirmations: uses on an occasion of their own, and repetitions.
+        confirmed_at: the newest of these.
+        supports: notes of another session and source that say the same.
+        tiered_at: since when it is in its tier; None since it was made.
+        counted: up to which report of use these figures go, in microseconds since 1970.
+
+    Examples:
+        >>> note = memory.add("Tea is served at four", session="sunday")
+        >>> _ = memory.feedback(note, session="monday"), memory.maintain()
+        >>> life = memory.get(note).life
+        >>> life.clean, life.conflicting, life.occasions
+        (1, 0, ('sunday', 'monday'))
     """
 
     clean: int = 0

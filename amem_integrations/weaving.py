@@ -31,10 +31,19 @@ _BY_LINK: Mapping[str, TurnKind] = {REPEATS: "repetition", CORRECTS: "correction
 class Idea:
     """One idea of a turn, and what it was found to be.
 
-    kind: "new" is formed; "repetition" says what the note `of` says, and "nothing" is worth no
-        forming: both are kept plain; "correction" is formed and leads to the note `of` that
-        it contradicts or replaces, by a link of the kind "corrects".
-    of: the id of that note.
+    Attributes:
+        kind: "new" is formed; "repetition" says what the note `of` says, and "nothing" is worth no
+            forming: both are kept plain; "correction" is formed and leads to the note `of` that it
+            contradicts or replaces, by a link of the kind "corrects".
+        note: what holds it.
+        of: the id of the note that it repeats or corrects.
+        reason: why it was found to be that.
+
+    Examples:
+        >>> [first] = memory.weave("The board meets on Monday at ten.", session="s1").ideas
+        >>> [idea] = memory.weave("Actually it is Tuesday, not Monday.", session="s1").ideas
+        >>> idea.kind, idea.of == first.note.id, [link.kind for link in idea.note.outgoing]
+        ('correction', True, ['corrects'])
     """
 
     kind: TurnKind
@@ -45,12 +54,22 @@ class Idea:
 
 @dataclass(frozen=True, slots=True)
 class Woven:
-    """What a turn was woven into: its ideas, in order; mostly one."""
+    """What a turn was woven into: its ideas, in order; mostly one.
+
+    Attributes:
+        ideas: each with its note and what it was found to be.
+
+    Examples:
+        >>> woven = memory.weave("The board meets on Monday at ten.", session="s1")
+        >>> [idea.kind for idea in woven.ideas], woven.notes[0].content
+        (['new'], 'The board meets on Monday at ten.')
+    """
 
     ideas: tuple[Idea, ...]
 
     @property
     def notes(self) -> tuple[Note, ...]:
+        """The notes of its ideas, in order."""
         return tuple(idea.note for idea in self.ideas)
 
 

@@ -14,16 +14,30 @@ from amem_integrations.memory import AgenticMemory
 class MemoryWorker:
     """Forms what waits in a memory's collection, its own notes and those of other processes.
 
-    A memory with formation="background" has a worker already. This one is for the rest: a
-    process that does nothing else (`run`, or `amem work`) for applications that add with
-    formation="off", and an application whose event loop is to do the work:
+    A memory with formation="background" has a worker already. This one is for the rest: a process
+    that does nothing else (`run`, or `amem work`) for applications that add with formation="off",
+    and an application whose event loop is to do the work: `async with MemoryWorker(memory)` works
+    in tasks of the running loop, `with MemoryWorker(memory)` in threads. Meanwhile the memory's own
+    worker rests.
 
-        async with MemoryWorker(memory): ...    # tasks of the running loop
-        with MemoryWorker(memory): ...          # threads
+    Several may share a collection on a server: each takes a lease on what it forms, and a lease
+    that ran out is taken over. How many notes are formed at once is the memory's `concurrency`.
 
-    Meanwhile the memory's own worker rests. Several may share a collection on a server: each
-    takes a lease on what it forms, and a lease that ran out is taken over. `concurrency` is the
-    memory's. poll: seconds between looks at a server for notes of other processes.
+    Args:
+        memory: whose notes are formed.
+        poll: seconds between looks at a server for notes of other processes.
+
+    Raises:
+        InvalidInputError: `poll` is no number of seconds above 0.
+
+    Examples:
+        >>> from amem_integrations import MemoryWorker
+        >>> with MemoryWorker(memory) as worker:
+        ...     note = memory.add("Formed by the worker", formation="background")
+        ...     print(worker.flush(timeout=30))
+        True
+        >>> str(memory.get(note).status)
+        'formed'
     """
 
     def __init__(self, memory: AgenticMemory, *, poll: float = 1.0) -> None:
@@ -45,7 +59,11 @@ class MemoryWorker:
         self._worker.stop()
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until nothing can be formed; False after `timeout` seconds, or in an outage."""
+        """Wait until nothing can be formed; False after `timeout` seconds, or in an outage.
+
+        Args:
+            timeout: seconds to wait, at most; None for as long as it takes.
+        """
         return self._worker.flush(timeout)
 
     async def aflush(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109 - as in the sync form

@@ -25,6 +25,7 @@ from amem_integrations.ports import Analyst
 __all__ = ["FormationState", "Mode", "initial_state"]
 
 Mode = Literal["fused", "staged", "batched"]
+"""How often a model is asked about a note, see `AgenticMemory`."""
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,25 @@ class Outcome(TypedDict):
 
 
 class FormationState(TypedDict, total=False):
-    """Keys of the per-note mappings are note ids.
+    """The state of the formation graph; keys of the per-note mappings are note ids.
 
-    batched: the notes that were judged in one question with others, each with every note that
-        could be read there. A note that is missing was judged alone, by its candidates.
+    Attributes:
+        namespace: labels of the namespace that all notes are of.
+        notes: what is to be formed, with the version that was read.
+        candidates: for each note, the older ones that it may be linked to.
+        batched: the notes that were judged in one question with others, each with every note that
+            could be read there. A note that is missing was judged alone, by its candidates.
+        understanding: what was understood of each.
+        links: what was proposed for each.
+        evolutions: likewise.
+        outcomes: how it ended for each.
+
+    Examples:
+        >>> from amem_integrations.formation.state import initial_state
+        >>> raw = memory.add("Tea is served at four", formation="off")
+        >>> state = memory.graph().invoke(initial_state([raw]))
+        >>> state["outcomes"][raw.id]["status"]
+        'formed'
     """
 
     namespace: list[str]
@@ -122,7 +138,20 @@ class FormationState(TypedDict, total=False):
 
 
 def initial_state(notes: Sequence[Note]) -> FormationState:
-    """The input of the graph for raw notes of one namespace."""
+    """The input of the graph for raw notes of one namespace.
+
+    Args:
+        notes: one or more.
+
+    Examples:
+        >>> from amem_integrations.formation.state import initial_state
+        >>> raw = memory.add("Tea is served at four", formation="off")
+        >>> initial_state([raw]) == {
+        ...     "namespace": ["default"],
+        ...     "notes": [{"id": raw.id, "version": 1}],
+        ... }
+        True
+    """
     return {
         "namespace": list(notes[0].namespace),
         "notes": [{"id": note.id, "version": note.version} for note in notes],

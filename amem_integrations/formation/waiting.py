@@ -38,9 +38,26 @@ def must_wait(believe: Believe | None, gap: float, note: Note, target: Note) -> 
 class Proposal:
     """A change of the note `target` that waits, because its proposer `cause` is believed less.
 
-    evolution: how the target is to be understood; None if only a contradiction was found.
-    contradicts: whether the target is said to hold no longer. version: that of the target when
-    it was proposed. sources: ids of the notes that were read for it.
+    Attributes:
+        namespace: whose notes they are.
+        cause: id of the note that would bring it about.
+        target: id of the note that would be changed.
+        evolution: how the target is to be understood; None if only a contradiction was found.
+        contradicts: whether the target is said to hold no longer.
+        version: that of the target when it was proposed.
+        at: when.
+        analyst: who judged so.
+        sources: ids of the notes that were read for it.
+        reason: why, in words.
+
+    Examples:
+        >>> from amem_integrations import AgenticMemory
+        >>> with AgenticMemory(lifecycle=True) as memory:
+        ...     _ = memory.add("Bea runs the bakery on Mill Road", source="user")
+        ...     _ = memory.add("The bakery on Mill Road sells rye bread", source="import")
+        ...     [proposal] = memory.proposals()
+        >>> proposal.contradicts, proposal.evolution is not None
+        (False, True)
     """
 
     namespace: Namespace

@@ -39,31 +39,66 @@ MAX_EVOLVED_TAGS = 6
 
 @dataclass(frozen=True, slots=True)
 class FreeAnalyst:
-    """Implements `ports.Analyst` by statistics (paper §3.1–3.3 without a model)."""
+    """Implements `ports.Analyst` by statistics (paper §3.1–3.3 without a model).
+
+    Attributes:
+        name: what revisions call it.
+        reads_candidates: whether text of other notes can end up in what it writes.
+        needs_statistics: whether it wants `Subject.background`.
+
+    Examples:
+        >>> from amem_integrations.judgement import Subject
+        >>> from amem_integrations.models.analyst_free import FreeAnalyst
+        >>> note = memory.add("Calvin wants an LRU policy for the cache", formation="off")
+        >>> about = memory.perform(lambda _, io: FreeAnalyst().construct(io, Subject(note)))
+        >>> "LRU policy" in about.keywords
+        True
+    """
 
     name: str = BY_STATISTICS
     reads_candidates: bool = False
     needs_statistics: bool = True
 
     async def construct(self, io: IO, subject: Subject) -> Understanding:
-        """Up to 5 keywords, 2–3 tags where there is any word of content, one sentence."""
+        """`Analyst.construct`: up to 5 keywords, 2–3 tags, one sentence of the note.
+
+        Args:
+            io: not asked for anything.
+            subject: the note, and what puts it in perspective.
+        """
         subject = legible(subject)
         return _understanding(subject.note, _corpus(subject))
 
     async def link(self, io: IO, subject: Subject) -> list[LinkProposal]:
-        """Links to the candidates of the same matter, and to the turn just before."""
+        """`Analyst.link`: to the candidates of the same matter, and to the turn just before.
+
+        Args:
+            io: not asked for anything.
+            subject: the note, and what puts it in perspective.
+        """
         subject = legible(subject)
         return propose_links(subject, _corpus(subject))
 
     async def evolve(
         self, io: IO, subject: Subject, links: Sequence[LinkProposal]
     ) -> list[Evolution]:
-        """For linked neighbours, the terms by which they are now known; mostly none."""
+        """`Analyst.evolve`: for linked neighbours, the terms by which they are now known.
+
+        Args:
+            io: not asked for anything.
+            subject: the note, and what puts it in perspective.
+            links: those proposed for it.
+        """
         subject = legible(subject)
         return _evolutions(subject, links, _corpus(subject))
 
     async def fuse(self, io: IO, subject: Subject) -> Judgement:
-        """All three, over statistics taken once."""
+        """`Analyst.fuse`: all three, over statistics taken once.
+
+        Args:
+            io: not asked for anything.
+            subject: the note, and what puts it in perspective.
+        """
         subject = legible(subject)
         corpus = _corpus(subject)
         understanding = _understanding(subject.note, corpus)
@@ -72,14 +107,29 @@ class FreeAnalyst:
         return Judgement(understanding, tuple(links), tuple(evolutions))
 
     async def batch(self, io: IO, subjects: Sequence[Subject]) -> list[Judgement | AnalysisError]:
-        """All three of each subject, by its own candidates."""
+        """`Analyst.batch`: all three of each subject, by its own candidates.
+
+        Args:
+            io: not asked for anything.
+            subjects: the notes, oldest first.
+        """
         return [await self.fuse(io, subject) for subject in subjects]
 
     async def weave(self, io: IO, turn: Turn) -> None:
-        """Knows no more about a turn than `turns_free` does."""
+        """`Analyst.weave`: knows no more about a turn than was found by statistics before.
+
+        Args:
+            io: not asked for anything.
+            turn: the turn.
+        """
 
     async def distil(self, io: IO, notes: Sequence[Note]) -> None:
-        """Writes nothing that no note says."""
+        """`Analyst.distil`: writes nothing that no note says.
+
+        Args:
+            io: not asked for anything.
+            notes: those of one matter.
+        """
 
 
 def _corpus(subject: Subject) -> Corpus:

@@ -16,24 +16,38 @@ SHARES = ("superseded", "contested", "asking")
 class RecallOptions:
     """How signals are weighed; 0 switches one off. See `signals` for their units.
 
-    dense: meaning. sparse: words, also those of the turns around. reply: meaning of the next turn.
-    answer: meaning of the turn before, if that asks; in units of dense, and nothing without it.
-    speaker: whose words are asked for. date: when. statement: not a question itself. length: how
-        much a note can say.
-    damping: what a link of weight 1 passes on of a score, in [0, 1]; 0 ignores links.
-    followed: the links of how many hits are followed, the best ones.
-    fan_out: how many linked notes are considered at each hop, the nearest to the query.
-    around: for how many of the best notes the turns around them are looked up.
-    superseded, contested: what is left of the score of a note that ceased to hold, and of that
-        again where nobody settled whether it did. A question in the words of the old one gives
-        it up to twice what its successor has: half puts it behind.
-    asking: what is left of the score of a note that only asks, where sources are weighed.
-    path: how far a way along links must be believed to give all that it can, in [0, 1]; 0 does
-        not ask. drop: whether it gives nothing otherwise.
-    fold: whether notes that say the same as a better one give way to others.
-    diversity: how much unlikeness counts against score, in [0, 1], among the notes to be shown.
-    min_relevance: the least relevance that one of them must reach, or none is shown; None does
-        not ask for relevance. See `relevance`.
+    Attributes:
+        dense: meaning.
+        sparse: words, also those of the turns around.
+        reply: meaning of the next turn.
+        answer: meaning of the turn before, if that asks; in units of dense, and nothing without it.
+        speaker: whose words are asked for.
+        date: when.
+        statement: not a question itself.
+        length: how much a note can say.
+        damping: what a link of weight 1 passes on of a score, in [0, 1]; 0 ignores links.
+        followed: the links of how many hits are followed, the best ones.
+        fan_out: how many linked notes are considered at each hop, the nearest to the query.
+        around: for how many of the best notes the turns around them are looked up.
+        superseded: what is left of the score of a note that ceased to hold. A question in the words
+            of the old one gives it up to twice what its successor has: half puts it behind.
+        contested: what is left of that again where nobody settled whether it holds.
+        asking: what is left of the score of a note that only asks, where sources are weighed.
+        path: how far a way along links must be believed to give all that it can, in [0, 1]; 0 does
+            not ask.
+        drop: whether it gives nothing otherwise.
+        fold: whether notes that say the same as a better one give way to others.
+        diversity: how much unlikeness counts against score, in [0, 1], among the notes to be shown.
+        min_relevance: the least relevance that one of them must reach, or none is shown; None does
+            not ask for relevance. See `relevance`.
+
+    Raises:
+        InvalidInputError: a value lies where it may not.
+
+    Examples:
+        >>> from amem_integrations.recall.options import RecallOptions
+        >>> RecallOptions(sparse=0).weights["sparse"]
+        0
     """
 
     dense: float = 0.5
@@ -74,6 +88,7 @@ class RecallOptions:
 
     @property
     def weights(self) -> dict[str, float]:
+        """The weight of each signal, by name."""
         return {name: getattr(self, name) for name in SIGNALS}
 
 
@@ -86,3 +101,4 @@ def check_relevance(least: object) -> None:
 
 
 DEFAULT_OPTIONS = RecallOptions()
+"""What a memory searches with, but for its own `diversity` and `min_relevance`."""
