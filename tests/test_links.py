@@ -18,6 +18,7 @@ COOKBOOK = ROOT / "cookbook"
 DOCS = COOKBOOK / "docs"
 TEXTS = (
     *sorted(ROOT.glob("*.md")),
+    *sorted(ROOT.glob(".github/*.md")),
     *sorted(COOKBOOK.glob("*.md")),
     *sorted(COOKBOOK.glob("*.ipynb")),
     *sorted(DOCS.rglob("*.md")),
