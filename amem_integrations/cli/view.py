@@ -9,7 +9,14 @@ from urllib.parse import urlsplit
 import typer
 
 from amem_integrations.cli import render
-from amem_integrations.cli.options import ApiKey, Embedder, Location, existing
+from amem_integrations.cli.options import (
+    ApiKey,
+    Collection,
+    Embedder,
+    Location,
+    example,
+    existing,
+)
 from amem_integrations.errors import AMemError
 
 commands = typer.Typer()
@@ -17,16 +24,20 @@ commands = typer.Typer()
 _LIBRARIES = ("starlette", "uvicorn", "jinja2", "networkx")
 
 
-@commands.command()
+@commands.command(epilog=example("amem view -l ./memory --open"))
 def view(
     location: Location,
     host: Annotated[str, typer.Option(help="127.0.0.1 or ::1; nothing else.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Where to listen; 0 takes a free port.")] = 8765,
     open_: Annotated[bool, typer.Option("--open", help="Open the browser.")] = False,
     embedder: Embedder = None,
+    collection: Collection = "amem",
     api_key: ApiKey = None,
 ) -> None:
-    """Browse a memory in a browser on this machine, without changing it; Ctrl-C ends it."""
+    """Browse a memory in a browser on this machine, without changing it.
+
+    Ctrl-C ends it. A directory is one process's at a time: nobody else can open it meanwhile.
+    """
     try:
         from amem_integrations.view.app import app
         from amem_integrations.view.serving import address_of, listening, serve
@@ -41,9 +52,9 @@ def view(
     console = render.terminal()
     with (
         listening(host, port) as listener,
-        existing(location, embedder=embedder, api_key=api_key) as memory,
+        existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory,
     ):
-        at, address = place(location), address_of(listener)
+        at, address = place(location, collection), address_of(listener)
         console.print(f"Showing {render.plain(at)} at {address} (Ctrl-C ends it)", soft_wrap=True)
         if open_:
             # Not here: a browser that runs in the terminal would keep the pages from it.
@@ -52,9 +63,10 @@ def view(
     console.print("Closed.")
 
 
-def place(location: str) -> str:
+def place(location: str, collection: str) -> str:
     """What to call a memory by: a directory in full, a server without what a URL may hide."""
+    which = "" if collection == "amem" else f" ({collection})"
     if "://" not in location:
-        return str(Path(location).expanduser().resolve())
+        return f"{Path(location).expanduser().resolve()}{which}"
     parts = urlsplit(location)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{which}"

@@ -123,6 +123,13 @@ def test_without_its_libraries_it_says_what_to_install(
 
 
 def test_a_server_is_called_without_what_its_url_may_hide() -> None:
-    assert place("https://calvin:secret@qdrant.example:6333/x?key=secret") == (
-        "https://qdrant.example:6333/x"
-    )
+    url = "https://calvin:secret@qdrant.example:6333/x?key=secret"
+    assert place(url, "amem") == "https://qdrant.example:6333/x"
+    assert place(url, "team") == "https://qdrant.example:6333/x (team)"
+
+
+def test_a_collection_that_is_not_there_is_named(store: Path) -> None:
+    result = call("-l", str(store), "--collection", "other", "--port", "0")
+    assert result.exit_code == 1
+    assert "There is no memory" in result.output
+    assert "'other'" in result.output
