@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from amem_integrations.lazy import attributes
 
 if TYPE_CHECKING:
+    from amem_integrations.attachments import Attachment as Attachment
+    from amem_integrations.attachments import Captioning as Captioning
     from amem_integrations.errors import AMemError as AMemError
     from amem_integrations.formation.waiting import Proposal as Proposal
     from amem_integrations.lifecycle.audit import Audit as Audit
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "AgenticMemory": ".memory",
     "AMemError": ".errors",
+    "Attachment": ".attachments",
     "Audit": ".lifecycle.audit",
+    "Captioning": ".attachments",
     "Consolidation": ".lifecycle.plan",
     "Explanation": ".lifecycle.confidence",
     "Health": ".lifecycle.health",
@@ -48,7 +52,9 @@ _HOMES = {
 __all__ = [
     "AMemError",
     "AgenticMemory",
+    "Attachment",
     "Audit",
+    "Captioning",
     "Consolidation",
     "Explanation",
     "Health",

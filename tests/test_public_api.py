@@ -46,7 +46,9 @@ def test_the_public_names_are_these() -> None:
     assert amem_integrations.__all__ == [
         "AMemError",
         "AgenticMemory",
+        "Attachment",
         "Audit",
+        "Captioning",
         "Consolidation",
         "Explanation",
         "Health",

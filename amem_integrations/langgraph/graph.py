@@ -18,10 +18,11 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 
+from amem_integrations.attachments import Captioner, Captioning, captioned, captioning_of
 from amem_integrations.formation.state import FormationState, initial_state
 from amem_integrations.forming import Rooms
 from amem_integrations.langchain.identity import Identity, namespace_resolver, thread_id
-from amem_integrations.langgraph.turns import items, last_turn
+from amem_integrations.langgraph.turns import last_turn, said
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Status
@@ -44,6 +45,7 @@ def create_memory_graph(
     namespace: Identity,
     messages_key: str = "messages",
     review: bool = False,
+    captioner: Captioner | Captioning | None = None,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """A graph that remembers the last turn of a conversation: what the user said, and the answer.
 
@@ -52,15 +54,18 @@ def create_memory_graph(
     no second note and asks the model nothing twice. Stream with subgraphs=True to see its steps.
     namespace: as for `create_memory_tools`. review: stop at an `interrupt` before the commit, and
     resume with Command(resume=True or False, or a mapping of note id to either).
+    captioner: as for `AMemMiddleware`.
     A memory that fails does not fail the run: it is logged without content and counted.
     """
-    resolve = namespace_resolver(namespace)
+    resolve, captioning = namespace_resolver(namespace), captioning_of(captioner)
 
     def accept(state: dict[str, Any]) -> dict[str, Any]:
-        return memory.perform(_accepting(state[messages_key], resolve(), thread_id()))
+        messages = state[messages_key]
+        return memory.perform(_accepting(messages, resolve(), thread_id(), captioning))
 
     async def aaccept(state: dict[str, Any]) -> dict[str, Any]:
-        return await memory.aperform(_accepting(state[messages_key], resolve(), thread_id()))
+        messages = state[messages_key]
+        return await memory.aperform(_accepting(messages, resolve(), thread_id(), captioning))
 
     formation: Any = memory.graph(review=review)
 
@@ -112,13 +117,20 @@ def _next(state: dict[str, Any]) -> str:
     return FORM if state.get("notes") else END
 
 
-def _accepting(messages: Sequence[AnyMessage], labels: Namespace, thread: str | None) -> Any:
-    said, unusable = items(last_turn(messages), thread)
+def _accepting(
+    messages: Sequence[AnyMessage],
+    labels: Namespace,
+    thread: str | None,
+    captioning: Captioning | None,
+) -> Any:
+    turn, unusable = said(last_turn(messages), thread)
 
     async def accepted(rooms: Rooms, io: IO) -> dict[str, Any]:
-        rooms.settings.ledger.count("langgraph.remember.unusable", unusable)
+        count = rooms.settings.ledger.count
+        count("langgraph.remember.unusable", unusable)
         try:
-            notes = await add(rooms, io, said, labels, "off")
+            items = await captioned(io, count, captioning, turn)
+            notes = await add(rooms, io, items, labels, "off")
         except Exception as error:
             _LOG.warning("A turn could not be remembered (%s).", type(error).__name__)
             _LOG.debug("Why.", exc_info=error)

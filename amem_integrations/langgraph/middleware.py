@@ -14,13 +14,14 @@ from langchain_core.messages import AnyMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
+from amem_integrations.attachments import Captioner, Captioning, captioned, captioning_of
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.finding import find
 from amem_integrations.forming import Formation, Rooms
 from amem_integrations.langchain.identity import Identity, namespace_resolver, thread_id
 from amem_integrations.langchain.tools import create_memory_tools
 from amem_integrations.langgraph.graph import create_memory_graph
-from amem_integrations.langgraph.turns import items, keys, last_turn, question
+from amem_integrations.langgraph.turns import keys, last_turn, question, said
 from amem_integrations.lifecycle.feedback import feedback_from_reply
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import Namespace
@@ -70,6 +71,9 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     tools: give the agent search_memory and manage_memory.
     review: with write="after_agent", stop at an `interrupt` before a turn's notes are committed,
         as `create_memory_graph` does; the agent needs a checkpointer.
+    captioner: says in words what the pictures, sounds and files of a message show; a function of
+        an `Attachment`, or a `Captioning`. Without one they are only counted, in the note's
+        metadata.
     With a memory that was opened with `lifecycle`, it reports which notes the answer made use of.
     What fails is logged without content and counted in `AgenticMemory.health`. What a turn
     recalled is what `AgenticMemory.last_recall(namespace)` says after it; its one line of
@@ -89,6 +93,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         tools: bool = True,
         review: bool = False,
         weave: bool = False,
+        captioner: Captioner | Captioning | None = None,
     ) -> None:
         super().__init__()
         check_choice("write", write, WRITES)
@@ -112,8 +117,11 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._min_relevance = min_relevance
         self._write = write
         self._weave = weave
+        self._captioning = captioning_of(captioner)
         self._reviewing: Any = (
-            create_memory_graph(memory, namespace=namespace, review=True) if review else None
+            create_memory_graph(memory, namespace=namespace, review=True, captioner=captioner)
+            if review
+            else None
         )
         self._recalled: OrderedDict[Turn, tuple[str, list[Hit]]] = OrderedDict()
         self._lock = threading.Lock()
@@ -230,15 +238,17 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _remember(self, state: AgentState[Any]) -> Callable[[Rooms, IO], Coroutine[Any, Any, None]]:
         labels, thread = self._resolve(), thread_id()
-        said, unusable = items(last_turn(state["messages"]), thread)
+        turn, unusable = said(last_turn(state["messages"]), thread)
         formation = _FORMATION[self._write]
 
         async def remembered(rooms: Rooms, io: IO) -> None:
-            rooms.settings.ledger.count("langgraph.remember.unusable", unusable)
+            count = rooms.settings.ledger.count
+            count("langgraph.remember.unusable", unusable)
             try:
+                items = await captioned(io, count, self._captioning, turn)
                 if not self._weave:
-                    await add(rooms, io, said, labels, formation)
-                for item in said if self._weave else ():
+                    await add(rooms, io, items, labels, formation)
+                for item in items if self._weave else ():
                     await weave_turn(rooms, io, item, labels, formation)
             except GraphBubbleUp:
                 raise

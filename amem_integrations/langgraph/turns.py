@@ -10,7 +10,9 @@ from typing import Any, TypeGuard
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
+from amem_integrations.attachments import Said, naming
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.langchain.content import content_of, has_content
 from amem_integrations.note import check_content
 
 
@@ -43,7 +45,7 @@ def _is_user(message: AnyMessage) -> TypeGuard[HumanMessage]:
 
 
 def _is_answer(message: AnyMessage) -> bool:
-    return isinstance(message, AIMessage) and not message.tool_calls and bool(message.text.strip())
+    return isinstance(message, AIMessage) and not message.tool_calls and has_content(message)
 
 
 def key_of(message: AnyMessage, thread: str | None) -> str | None:
@@ -55,31 +57,29 @@ def key_of(message: AnyMessage, thread: str | None) -> str | None:
 
 def keys(messages: Sequence[AnyMessage], thread: str | None) -> list[str]:
     """The keys of the notes that these messages may be."""
-    said = (each for each in messages if _is_user(each) or _is_answer(each))
-    return [key for each in said if (key := key_of(each, thread))]
+    spoken = (each for each in messages if _is_user(each) or _is_answer(each))
+    return [key for each in spoken if (key := key_of(each, thread))]
 
 
-def items(messages: Sequence[AnyMessage], thread: str | None) -> tuple[list[dict[str, Any]], int]:
-    """The messages as `AgenticMemory.add_many` takes them, and how many cannot be kept.
-
-    Messages without text, such as a picture alone, are nothing that was said.
-    """
-    kept: list[dict[str, Any]] = []
+def said(messages: Sequence[AnyMessage], thread: str | None) -> tuple[list[Said], int]:
+    """The messages as `attachments.captioned` takes them, and how many cannot be kept."""
+    kept: list[Said] = []
     unusable = 0
     for message in messages:
-        if not message.text.strip():
+        text, enclosed = content_of(message)
+        if text.strip():
+            try:
+                check_content(text)
+            except InvalidInputError:
+                unusable += 1
+                continue
+        elif not enclosed:
             continue
-        try:
-            check_content(str(message.text))
-        except InvalidInputError:
-            unusable += 1
-            continue
-        kept.append(
-            {
-                "content": str(message.text),
-                "key": key_of(message, thread),
-                "speaker": (message.name or "user") if _is_user(message) else "assistant",
-                "session": thread,
-            }
-        )
+        item: dict[str, Any] = {
+            "content": text,
+            "key": key_of(message, thread),
+            "speaker": (message.name or "user") if _is_user(message) else "assistant",
+            "session": thread,
+        }
+        kept.append(({**item, **naming(enclosed)}, enclosed))
     return kept, unusable

@@ -16,6 +16,7 @@ from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer  # pyright: ignore[reportUnknownVariableType]
 from pydantic import ConfigDict, PrivateAttr, ValidationError
 
+from amem_integrations.attachments import Captioner, Captioning, Said, captioning_of
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.llama_index.forms import AWAITED
 from amem_integrations.llama_index.notes import AMemNotes, Ingest
@@ -43,7 +44,8 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
     top_k, hops: how many notes are recalled, and how many links are followed. min_relevance: as
         for `AgenticMemory.search`.
     max_tokens: what recalled notes may take of the prompt, at most.
-    ingest, roles: as for `AMemMemory`.
+    ingest, roles, captioner: as for `AMemMemory`; a captioner does not travel with a block that
+        is pickled.
 
     It loses no message and fails no turn; `events` counts what went wrong.
     """
@@ -69,6 +71,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         core: AgenticMemory,
         *,
         namespace: NamespaceLike,
+        captioner: Captioner | Captioning | None = None,
         **fields: Any,
     ) -> None:
         fields["namespace"] = as_namespace(namespace)
@@ -79,9 +82,14 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         check_counts(top_k=self.top_k, hops=self.hops, max_tokens=self.max_tokens)
         for role in self.roles:
             check_choice("roles", role, SPEAKERS)
-        self._connect(choose(core, None, None, None), [])
+        self._connect(choose(core, None, None, None), [], captioning_of(captioner))
 
-    def _connect(self, source: Source, waiting: list[dict[str, Any]]) -> None:
+    def _connect(
+        self,
+        source: Source,
+        waiting: list[dict[str, Any]],
+        captioning: Captioning | None = None,
+    ) -> None:
         # LlamaIndex reads its tokenizer from a file at first use; later a loop may be running.
         self._tokenize = cast("Callable[[str], list[Any]]", get_tokenizer())
         self._notes = AMemNotes(
@@ -92,6 +100,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
             hops=self.hops,
             min_relevance=self.min_relevance,
             waiting=waiting,
+            captioning=captioning,
         )
 
     @property
@@ -123,19 +132,13 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
     async def _remember(self, messages: list[ChatMessage], session: str | None) -> None:
         said = utterances(messages, self.roles)
         times: Counter[Utterance] = Counter()
-        items: list[dict[str, Any]] = []
+        items: list[Said] = []
         told = session if self._can_be_told(session) else None
         for each in said:
             parts = json.dumps([session, each.speaker, each.text, times[each]])
             times[each] += 1
-            items.append(
-                {
-                    "content": each.text,
-                    "key": "block:" + blake2b(parts.encode(), digest_size=16).hexdigest(),
-                    "speaker": each.speaker,
-                    "session": told,
-                }
-            )
+            key = "block:" + blake2b(parts.encode(), digest_size=16).hexdigest()
+            items.append(each.said(key=key, session=told))
         await self._notes.ingest(AWAITED, items)
 
     def _can_be_told(self, session: str | None) -> bool:

@@ -14,6 +14,7 @@ from llama_index.core.memory import BaseMemoryBlock, Memory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 from pydantic import PrivateAttr
 
+from amem_integrations.attachments import Said
 from amem_integrations.lifecycle.forget import Forgotten
 from amem_integrations.llama_index.chat_stores import InProcessChatStore
 from amem_integrations.llama_index.forms import Form, block_on, loop_is_running
@@ -136,7 +137,8 @@ class Conversation(Memory):
         # Before the queue is looked after: a block of the caller's may raise there.
         await self._notes.ingest(form, [self._item(each) for each in said])
         for each in utterances(messages, ("assistant",)):
-            await self._notes.replied(form, each.text, self.session_id)
+            if each.text.strip():
+                await self._notes.replied(form, each.text, self.session_id)
         await self._manage_queue()
 
     async def _set(self, form: Form, messages: list[ChatMessage]) -> None:
@@ -201,11 +203,5 @@ class Conversation(Memory):
                 self._session = self._session or session
         return self._session
 
-    def _item(self, each: Numbered) -> dict[str, Any]:
-        return {
-            "content": each.utterance.text,
-            "key": each.key,
-            "speaker": each.utterance.speaker,
-            "session": self.session_id,
-            "sequence": each.sequence,
-        }
+    def _item(self, each: Numbered) -> Said:
+        return each.utterance.said(key=each.key, session=self.session_id, sequence=each.sequence)

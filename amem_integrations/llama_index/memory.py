@@ -15,6 +15,7 @@ from llama_index.core.memory import BaseMemoryBlock, InsertMethod
 from llama_index.core.memory.memory import DEFAULT_TOKEN_LIMIT
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 
+from amem_integrations.attachments import Captioner, Captioning, captioning_of
 from amem_integrations.lifecycle.forget import Forgotten
 from amem_integrations.llama_index import chat_stores, serialising
 from amem_integrations.llama_index.conversation import Conversation, Scope
@@ -73,6 +74,7 @@ class AMemMemory(Conversation):
         insert_method: InsertMethod | Placing = "auto",
         memory_blocks: list[BaseMemoryBlock[Any]] | None = None,
         chat_history: list[ChatMessage] | None = None,
+        captioner: Captioner | Captioning | None = None,
         token_limit: int = DEFAULT_TOKEN_LIMIT,
         **kwargs: Any,
     ) -> Self:
@@ -93,6 +95,9 @@ class AMemMemory(Conversation):
         insert_method: "system", "user" (with the user's question), or "auto": into the chat's
             system message if it has one, else with the question; so no prompt gets a second
             system message, and the beginning of a long chat stays the same from turn to turn.
+        captioner: says in words what the pictures, sounds and files of a message show; a function
+            of an `Attachment`, or a `Captioning`. `put` waits for it. Without one they are only
+            counted, in the note's metadata.
         kwargs: what LlamaIndex's `Memory.from_defaults` takes besides. Without a chat store
             or database, the chat is kept in the process and travels with this object.
         """
@@ -128,6 +133,7 @@ class AMemMemory(Conversation):
             insert_method=InsertMethod.USER if placing == "user" else InsertMethod.SYSTEM,
             token_limit=token_limit,
             chat_store=chat_stores.chat_store(**store),
+            captioning=captioning_of(captioner),
             **kwargs,
         )
         if chat_history:
@@ -140,6 +146,7 @@ class AMemMemory(Conversation):
         source: Source,
         own: Mapping[str, Any],
         waiting: list[dict[str, Any]] | None = None,
+        captioning: Captioning | None = None,
         **chat: Any,
     ) -> Self:
         """own: the fields that `Memory` does not have. chat: arguments of its from_defaults."""
@@ -154,6 +161,7 @@ class AMemMemory(Conversation):
             hops=memory.hops,
             min_relevance=memory.min_relevance,
             waiting=waiting,
+            captioning=captioning,
         )
         return memory
 
@@ -255,7 +263,8 @@ class AMemMemory(Conversation):
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
         """The memory that `to_dict` described; it connects on first use.
 
-        kwargs: core, llm, embed_model, chat_store and memory_blocks, in place of what is found.
+        kwargs: core, llm, embed_model, chat_store and memory_blocks, in place of what is found;
+            and captioner, which does not travel.
         """
         return cls._made(**serialising.arguments(data, **kwargs))
 

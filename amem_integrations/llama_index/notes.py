@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from llama_index_instrumentation import get_dispatcher
 
+from amem_integrations.attachments import Captioning, Enclosed, Said, captioned
 from amem_integrations.errors import InvalidInputError, StoreError
 from amem_integrations.forming import Formation, Rooms
 from amem_integrations.llama_index.forms import Form
@@ -56,6 +57,7 @@ class AMemNotes:
         hops: int,
         min_relevance: float | None = None,
         waiting: list[dict[str, Any]] | None = None,
+        captioning: Captioning | None = None,
     ) -> None:
         self.source = source
         self.namespace = namespace
@@ -66,6 +68,7 @@ class AMemNotes:
         self._top_k = top_k
         self._hops = hops
         self._min_relevance = min_relevance
+        self._captioning = captioning
         self._lock = threading.Lock()
         self._shown: tuple[str, list[Hit]] = ("", [])
 
@@ -128,22 +131,40 @@ class AMemNotes:
             self._failed("feedback", error)
 
     @_dispatcher.span
-    async def ingest(self, form: Form, items: list[dict[str, Any]]) -> None:
+    async def ingest(self, form: Form, said: list[Said]) -> None:
         """Write notes, those that wait from earlier first; what fails waits for the next time.
 
-        items: as `add_many` takes them, each with a `key`, so that writing again is harmless.
+        said: each with a `key`, so that writing it again is harmless.
         """
-        batch = self._take([each for each in items if self._can_be_stored(each)])
-        if not batch:
-            return
+        said = [each for each in said if self._can_be_stored(*each)]
+        plain = [item for item, _ in said if item["content"].strip()]
+        batch, error = self._take(plain), None
         # What a cancelled call leaves undone waits, too; writing it again is harmless.
         left = batch
         try:
-            left, error = await self._write(form, batch)
+            batch = [*batch[: len(batch) - len(plain)], *await self._captioned(form, said, plain)]
+            if batch:
+                left, error = await self._write(form, batch)
         finally:
             self._put_back(left)
         if error is not None:
             self._failed("ingest", error)
+
+    async def _captioned(
+        self, form: Form, said: list[Said], plain: list[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """What was said with captions, if there is anything to caption; else as it is, `plain`."""
+        if not any(enclosed for _, enclosed in said):
+            return plain
+
+        async def ask(rooms: Rooms, io: IO) -> list[dict[str, Any]]:
+            return await captioned(io, rooms.settings.ledger.count, self._captioning, said)
+
+        try:
+            return await form.call(await self.source.opened(form), "perform", ask)
+        except Exception as error:
+            self._failed("caption", error)
+            return plain
 
     async def _write(
         self, form: Form, batch: list[dict[str, Any]]
@@ -193,7 +214,9 @@ class AMemNotes:
         for _ in kept[:-MAX_WAITING]:
             self._count("ingest.dropped")
 
-    def _can_be_stored(self, item: dict[str, Any]) -> bool:
+    def _can_be_stored(self, item: dict[str, Any], enclosed: Sequence[Enclosed]) -> bool:
+        if enclosed and not item["content"].strip():
+            return True
         try:
             check_content(item["content"])
         except InvalidInputError as error:

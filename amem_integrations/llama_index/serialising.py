@@ -12,6 +12,7 @@ from llama_index.core.memory.memory import DEFAULT_MEMORY_BLOCKS_TEMPLATE
 from llama_index.core.prompts import RichPromptTemplate
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore
 
+from amem_integrations.attachments import Captioner, Captioning, captioning_of
 from amem_integrations.llama_index import chat_stores
 from amem_integrations.llama_index.notes import AMemNotes
 from amem_integrations.llama_index.source import choose, restored
@@ -72,6 +73,7 @@ def arguments(
     embed_model: Any = None,
     chat_store: AsyncDBChatStore | None = None,
     memory_blocks: list[BaseMemoryBlock[Any]] | None = None,
+    captioner: Captioner | Captioning | None = None,
 ) -> dict[str, Any]:
     """What `AMemMemory._made` takes, from what `dumped` gave."""
     own, chat = data["own"], data["chat"]
@@ -83,6 +85,7 @@ def arguments(
         "source": source,
         "own": {**own, "namespace": tuple(own["namespace"]), "roles": tuple(own["roles"])},
         "waiting": list(data["waiting"]),
+        "captioning": captioning_of(captioner),
         "insert_method": InsertMethod(data["insert_method"]),
         "memory_blocks_template": DEFAULT_MEMORY_BLOCKS_TEMPLATE
         if data["template"] is None

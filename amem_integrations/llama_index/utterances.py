@@ -9,10 +9,14 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
+
+from amem_integrations.attachments import Enclosed, Said, naming
+from amem_integrations.llama_index.content import enclosed_in
 
 # Some providers' integrations call the assistant by other names.
 _SPEAKERS = {
@@ -30,8 +34,16 @@ _ANSWER = re.compile(r"^\s*Thought\s*:.*?^\s*Answer\s*:\s*(.*)", re.MULTILINE | 
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
+    """What was said, and what was enclosed, in which utterances do not differ."""
+
     speaker: str
     text: str
+    enclosed: tuple[Enclosed, ...] = field(default=(), compare=False, repr=False)
+
+    def said(self, **about: Any) -> Said:
+        """As `AMemNotes.ingest` takes it. about: what is known of it besides."""
+        item = {"content": self.text, "speaker": self.speaker, **naming(self.enclosed), **about}
+        return item, self.enclosed
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +58,7 @@ class Numbered:
 def utterances(messages: Iterable[ChatMessage], speakers: Sequence[str]) -> list[Utterance]:
     """What the given speakers said.
 
-    Tool traffic, system messages and messages without text are nothing that was said. Of the
+    Tool traffic, system messages and messages that hold nothing are nothing that was said. Of the
     trace that a ReAct agent keeps, only the answer was.
     """
     said = (_utterance(message) for message in messages)
@@ -65,7 +77,8 @@ def _utterance(message: ChatMessage) -> Utterance | None:
             text = _answer(text)
     # What streaming cut a character in two left behind; halves that follow each other are joined.
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return Utterance(speaker, text) if text.strip() else None
+    enclosed = enclosed_in(message)
+    return Utterance(speaker, text, enclosed) if text.strip() or enclosed else None
 
 
 def _answer(trace: str) -> str:

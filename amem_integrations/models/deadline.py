@@ -29,7 +29,7 @@ class Deadline:
         return self._model.name
 
     def complete(self, request: ChatRequest) -> ChatReply:
-        return _within(self._seconds, lambda: self._model.complete(request), self._gave_up)
+        return within(self._seconds, lambda: self._model.complete(request), self._gave_up)
 
     async def acomplete(self, request: ChatRequest) -> ChatReply:
         limit = asyncio.timeout(self._seconds)
@@ -49,7 +49,11 @@ class Deadline:
         )
 
 
-def _within(seconds: float, call: Callable[[], T], gave_up: Callable[[], Exception]) -> T:
+def within(seconds: float, call: Callable[[], T], gave_up: Callable[[], Exception]) -> T:
+    """What `call` returns or raises, in a thread of its own; `gave_up()` is raised if it is late.
+
+    The thread ends with the call, or with the process.
+    """
     result: list[T] = []
     errors: list[BaseException] = []
 

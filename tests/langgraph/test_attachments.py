@@ -1,0 +1,207 @@
+"""Pictures, sound and files in LangChain's messages: what is remembered of them."""
+
+from base64 import b64encode
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, HumanMessage
+
+from amem_integrations import AgenticMemory, Attachment
+from amem_integrations.langchain.content import content_of
+from amem_integrations.langgraph import AMemMiddleware, create_memory_graph
+from amem_integrations.testing import ScriptedChatModel
+from tests.support import open_memory
+
+PNG = b64encode(b"\x89PNG a picture").decode()
+DATA_URL = f"data:image/png;base64,{PNG}"
+PDF_URL = f"data:application/pdf;base64,{PNG}"
+BLOCKS: list[tuple[dict[str, Any], Attachment]] = [
+    (
+        {"type": "image", "base64": PNG, "mime_type": "image/png"},
+        Attachment("image", "image/png", b"\x89PNG a picture"),
+    ),
+    (
+        {"type": "image_url", "image_url": {"url": DATA_URL}},
+        Attachment("image", "image/png", b"\x89PNG a picture"),
+    ),
+    (
+        {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
+        Attachment("image", url="https://example.org/a.png"),
+    ),
+    (
+        {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": PNG},
+        },
+        Attachment("image", "image/png", b"\x89PNG a picture"),
+    ),
+    (
+        {"type": "input_audio", "input_audio": {"data": PNG, "format": "wav"}},
+        Attachment("audio", "audio/wav", b"\x89PNG a picture"),
+    ),
+    (
+        {"type": "file", "file": {"filename": "a.pdf", "file_data": PDF_URL}},
+        Attachment("file", "application/pdf", b"\x89PNG a picture", name="a.pdf"),
+    ),
+    (
+        {"type": "file", "file": {"filename": "a.pdf", "file_data": PNG}},
+        Attachment("file", data=b"\x89PNG a picture", name="a.pdf"),
+    ),
+    (
+        {"type": "video_url", "video_url": {"url": "https://example.org/a.mp4"}},
+        Attachment("video", url="https://example.org/a.mp4"),
+    ),
+    (
+        {"type": "input_image", "image_url": DATA_URL},
+        Attachment("image", "image/png", b"\x89PNG a picture"),
+    ),
+    (
+        {"type": "image_url", "image_url": "https://example.org/a.png"},
+        Attachment("image", url="https://example.org/a.png"),
+    ),
+    ({"type": "file", "file_id": "file-1"}, Attachment("file")),
+    (
+        {"type": "media", "mime_type": "video/mp4", "data": PNG},
+        Attachment("video", "video/mp4", b"\x89PNG a picture"),
+    ),
+    (
+        {"type": "text-plain", "text": "Dear all", "mime_type": "text/plain", "title": "Letter"},
+        Attachment("file", "text/plain", b"Dear all", name="Letter"),
+    ),
+    (
+        {"type": "input_image", "image_url": "https://example.org/a.png"},
+        Attachment("image", url="https://example.org/a.png"),
+    ),
+]
+NOTHING_ENCLOSED: list[dict[str, Any]] = [
+    {"type": "reasoning", "reasoning": "secret thoughts"},
+    {"type": "thinking", "thinking": "secret thoughts"},
+    {"cachePoint": {"type": "default"}},
+    {"type": "refusal", "refusal": "No."},
+]
+
+
+@pytest.fixture
+def memory() -> Iterator[AgenticMemory]:
+    with open_memory(formation="off") as memory:
+        yield memory
+
+
+def text(said: str) -> dict[str, Any]:
+    return {"type": "text", "text": said}
+
+
+def tell(memory: AgenticMemory, *content: Any, **settings: Any) -> None:
+    middleware = AMemMiddleware(memory, namespace="calvin", tools=False, **settings)
+    chat = create_agent(ScriptedChatModel(["A boat."], after="repeat"), middleware=[middleware])
+    chat.invoke({"messages": [HumanMessage(list(content))]})
+
+
+def remembered(memory: AgenticMemory) -> dict[str, Any]:
+    """The metadata of each note, by its text."""
+    return {note.content: note.metadata for note in memory.recent(namespace="calvin")}
+
+
+@pytest.mark.parametrize(("block", "attachment"), BLOCKS)
+def test_every_form_of_a_block_is_known(block: dict[str, Any], attachment: Attachment) -> None:
+    said, [found] = content_of(HumanMessage([text("Look"), block]))
+    assert (said, found.kind, found.open(1000)) == ("Look", attachment.kind, attachment)
+
+
+@pytest.mark.parametrize("kind", ["image", "audio", "video", "file"])
+def test_a_block_that_says_nothing_of_itself_is_counted_all_the_same(kind: str) -> None:
+    _, [found] = content_of(HumanMessage([{"type": kind}]))
+    assert found.open(1000) == Attachment(found.kind)
+
+
+def test_one_block_that_cannot_be_read_loses_none_of_the_others() -> None:
+    broken = {"type": "non_standard"}
+    said, found = content_of(HumanMessage([text("Look"), broken, BLOCKS[0][0]]))
+    assert (said, [each.kind for each in found]) == ("Look", ["image"])
+
+
+@pytest.mark.parametrize("block", NOTHING_ENCLOSED)
+def test_what_is_neither_said_nor_enclosed_is_left_out(block: dict[str, Any]) -> None:
+    assert content_of(AIMessage([text("Look"), block])) == ("Look", [])
+
+
+def test_parts_of_a_text_stand_apart_where_something_was_between_them() -> None:
+    said, _ = content_of(HumanMessage([text("Be"), text("fore"), BLOCKS[0][0], text("After")]))
+    assert said == "Before\nAfter"
+
+
+def test_the_text_is_remembered_and_the_rest_is_counted(memory: AgenticMemory) -> None:
+    tell(memory, text("My boat"), BLOCKS[0][0], BLOCKS[2][0], {"type": "file", "file_id": "f"})
+    assert remembered(memory) == {
+        "My boat": {"attachments": {"image": 2, "file": 1}},
+        "A boat.": {},
+    }
+
+
+def test_nothing_of_a_picture_is_stored(memory: AgenticMemory) -> None:
+    tell(memory, text("My boat"), *(block for block, _ in BLOCKS))
+    stored = "".join(memory.export("calvin"))
+    assert "My boat" in stored
+    assert PNG not in stored
+    assert "example.org" not in stored
+
+
+def test_a_picture_alone_is_no_note_and_is_counted(memory: AgenticMemory) -> None:
+    tell(memory, BLOCKS[0][0])
+    assert list(remembered(memory)) == ["A boat."]
+    assert memory.health()["attachments.alone"] == 1
+
+
+def test_a_captioner_tells_what_a_picture_shows(memory: AgenticMemory) -> None:
+    tell(memory, BLOCKS[0][0], captioner=lambda attachment: f"a red boat, {attachment.mime_type}")
+    assert remembered(memory)["[image: a red boat, image/png]"] == {"attachments": {"image": 1}}
+
+
+async def test_an_async_captioner_is_awaited(memory: AgenticMemory) -> None:
+    async def caption(attachment: Attachment) -> str:
+        return "a red boat"
+
+    middleware = AMemMiddleware(memory, namespace="calvin", tools=False, captioner=caption)
+    chat = create_agent(ScriptedChatModel(["Nice."]), middleware=[middleware])
+    await chat.ainvoke({"messages": [HumanMessage([text("Mine"), BLOCKS[0][0]])]})
+    assert "Mine\n\n[image: a red boat]" in remembered(memory)
+
+
+def test_a_captioner_that_fails_fails_no_turn(memory: AgenticMemory) -> None:
+    def fail(attachment: Attachment) -> str:
+        raise RuntimeError
+
+    tell(memory, text("My boat"), BLOCKS[0][0], captioner=fail)
+    assert "My boat" in remembered(memory)
+    assert memory.health()["captions.failed"] == 1
+
+
+def test_a_caption_is_found_and_pictures_can_be_asked_for(memory: AgenticMemory) -> None:
+    tell(memory, text("Look"), BLOCKS[0][0], captioner=lambda attachment: "a red boat")
+    memory.add("A boat without a picture", namespace="calvin")
+    pictures = {"metadata.attachments.image": {"$gte": 1}}
+    [hit] = memory.search("boat", namespace="calvin", filter=pictures)
+    assert hit.note.content == "Look\n\n[image: a red boat]"
+
+
+def test_a_picture_that_the_assistant_made_is_told(memory: AgenticMemory) -> None:
+    graph = create_memory_graph(
+        memory, namespace="calvin", captioner=lambda attachment: "a drawing of a boat"
+    )
+    drawn = AIMessage([{"type": "image", "base64": PNG, "mime_type": "image/png"}])
+    graph.invoke({"messages": [HumanMessage("Draw my boat"), drawn]})
+    [note] = [each for each in memory.recent(namespace="calvin") if each.speaker == "assistant"]
+    assert note.content == "[image: a drawing of a boat]"
+
+
+def test_a_turn_that_is_woven_keeps_its_captions(memory: AgenticMemory) -> None:
+    tell(
+        memory,
+        text("My boat has new sails"),
+        BLOCKS[0][0],
+        weave=True,
+        captioner=lambda attachment: "a red boat",
+    )
+    assert any("[image: a red boat]" in each for each in remembered(memory))
