@@ -97,8 +97,26 @@ class Moving(Forms):
         """Copy everything, all namespaces, into another memory, embedded by the other's embedder.
 
         What is stored there under the same ids stays as it is, so that repeating it goes on where
-        it was broken off. progress: called as progress(done, total), of everything stored.
-        Returns how many notes were copied. Raises InvalidInputError, StoreError, ModelError.
+        it was broken off.
+
+        Args:
+            other: another memory, which is open.
+            progress: called as progress(done, total), of everything stored.
+
+        Returns:
+            How many notes were copied.
+
+        Raises:
+            InvalidInputError: this is no other memory.
+            StoreError: a store cannot be read or written.
+            ModelError: the other's embedder failed.
+
+        Examples:
+            >>> from amem_integrations import AgenticMemory
+            >>> note = memory.add("Tea at four", namespace="house")
+            >>> with AgenticMemory() as other:
+            ...     print(memory.copy_to(other), other.get(note).content)
+            1 Tea at four
         """
         return run(copy(self._sync, _other(self, other)._sync, progress))
 

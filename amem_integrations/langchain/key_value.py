@@ -29,12 +29,28 @@ _JSON = "json"
 
 
 class AMemKeyValueStore(BaseStore[str, V]):
-    """Bytes or JSON values by key, kept in one namespace of a memory, which is best its own.
+    r"""Bytes or JSON values by key, kept in one namespace of a memory, which is best its own.
 
-    Values come back exactly, bytes as bytes and JSON as JSON has it. A note of the namespace
-    that was not put here appears as its value, or as {"content": ...}.
-    Raises InvalidInputError for keys and values that cannot be kept, before any is written,
-    and StoreError.
+    Values come back exactly, bytes as bytes and JSON as JSON has it. A note of the namespace that
+    was not put here appears as its value, or as {"content": ...}.
+
+    Args:
+        memory: where they are kept.
+        namespace: one label or several.
+
+    Raises:
+        InvalidInputError: a key or value cannot be kept; none of a call was written then.
+        StoreError: the store cannot be read or written.
+
+    Examples:
+        >>> from amem_integrations.langchain import AMemKeyValueStore
+        >>> cache = AMemKeyValueStore(memory, namespace="embeddings")
+        >>> cache.mset([("some text", b"\x00\x01"), ("another", {"n": 1})])
+        >>> cache.mget(["some text", "another", "none"])
+        [b'\x00\x01', {'n': 1}, None]
+        >>> cache.mdelete(["another"])
+        >>> list(cache.yield_keys())
+        ['some text']
     """
 
     def __init__(self, memory: AgenticMemory, *, namespace: NamespaceLike = "key-value") -> None:

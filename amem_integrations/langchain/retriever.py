@@ -32,11 +32,29 @@ class Asked(TypedDict, total=False):
 class AMemRetriever(BaseRetriever):
     """Retrieves the notes of one namespace, linked ones included, best first.
 
-    k, hops, filter, min_relevance: as for `AgenticMemory.search`. score_threshold: the least
-    score of a document; a clear winner by meaning and words has about 1 for each, see its `why`.
-    `invoke` takes these five as well, for itself; the namespace is fixed. A document has the
-    note's id and text, and in its metadata all else that is known of it, as JSON has it.
-    A blank query finds nothing. Raises what `AgenticMemory.search` raises.
+    `invoke` takes k, hops, filter, min_relevance and score_threshold as well, for itself; the
+    namespace is fixed. A document has the note's id and text, and in its metadata all else that is
+    known of it, as JSON has it. A blank query finds nothing.
+
+    Attributes:
+        memory: whose notes they are.
+        namespace: one label or several.
+        k: how many notes, at most.
+        hops: how many links are followed.
+        filter: conditions, as for `AgenticMemory.search`.
+        min_relevance: as for `AgenticMemory.search`.
+        score_threshold: the least score of a document; a clear winner by meaning and words has
+            about 1 for each, see its `why`.
+
+    Raises:
+        AMemError: when it is asked, whatever `AgenticMemory.search` raises.
+
+    Examples:
+        >>> from amem_integrations.langchain import AMemRetriever
+        >>> _ = memory.add("Calvin's boat is called Susie", namespace="calvin")
+        >>> retriever = AMemRetriever(memory=memory, namespace="calvin", k=3)
+        >>> [document.page_content for document in retriever.invoke("the boat")]
+        ["Calvin's boat is called Susie"]
     """
 
     memory: AgenticMemory = Field(exclude=True, repr=False)

@@ -83,11 +83,28 @@ def create_memory_tools(
 ) -> list[BaseTool]:
     """[search_memory, manage_memory] for the notes of one namespace.
 
-    namespace: labels; labels with fields such as "{user_id}", which the run's context or
-    config["configurable"] fills; or a function of LangGraph's Runtime. No argument of the
-    tools can change it, and ids of other namespaces are not found.
-    hops, token_budget, min_relevance: of a search's result. formation: when new text is formed,
-    as for `AgenticMemory.add`. Failures are logged without content and counted in `health`.
+    No argument of the tools can change the namespace, and ids of other namespaces are not found.
+    Failures are logged without content and counted in `health`.
+
+    Args:
+        memory: whose notes they are.
+        namespace: labels; labels with fields such as "{user_id}", which the run's context or
+            config["configurable"] fills; or a function of LangGraph's Runtime.
+        hops: as for `AgenticMemory.search`.
+        token_budget: tokens that a search's result may have, at most.
+        min_relevance: as for `AgenticMemory.search`.
+        formation: when new text is formed, as for `AgenticMemory.add`.
+
+    Raises:
+        InvalidInputError: an argument cannot be used.
+
+    Examples:
+        >>> from amem_integrations.langchain import create_memory_tools
+        >>> search, manage = create_memory_tools(memory, namespace="calvin", formation="inline")
+        >>> manage.invoke({"content": "Calvin's boat is called Susie"})
+        'Created memory ...'
+        >>> print(search.invoke({"query": "What is the boat called?"}))
+        Notes from memory, most relevant first, one JSON object a line. ...
     """
     resolve = namespace_resolver(namespace)
     check_relevance(min_relevance)

@@ -44,17 +44,35 @@ _SWEEP_MINUTES = 5.0
 class AMemStore(BaseStore):
     """A key-value store with semantic search whose items are notes: linked, and evolving.
 
-    memory: whose notes they are. Closing the store leaves it open.
-    index: {"fields": [paths]} that are indexed unless a `put` says otherwise; the whole value
-        by default, nothing for False. The memory embeds.
-    ttl: LangGraph's TTLConfig, in minutes.
-    formation: when a put's text is understood and linked: "background", in a thread; "inline",
-        before `put` returns; "off", when `memory.resume()` is called. The value is stored and
-        found before, and no model ever touches it.
+    Every method works in threads, in any number of event loops, and where one is running. What it
+    refuses is a ValueError, as of other stores.
 
-    Every method works in threads, in any number of event loops, and where one is running.
-    Raises ValueErrors for what cannot be done (InvalidNamespaceError, InvalidInputError,
-    InvalidFilterError), and StoreError, EmbeddingError.
+    Args:
+        memory: whose notes they are. Closing the store leaves it open.
+        index: {"fields": [paths]} that are indexed unless a `put` says otherwise; the whole value
+            by default, nothing for False. The memory embeds.
+        ttl: LangGraph's TTLConfig, in minutes.
+        formation: when a put's text is understood and linked: "background", in a thread; "inline",
+            before `put` returns; "off", when `memory.resume()` is called. The value is stored and
+            found before, and no model ever touches it.
+
+    Raises:
+        InvalidInputError: an argument, a key or a value cannot be used.
+        InvalidFilterError: a filter means nothing.
+        StoreError: the store cannot be read or written.
+        EmbeddingError: the embedder failed.
+
+    Examples:
+        >>> from amem_integrations.langgraph import AMemStore
+        >>> store = AMemStore(memory, index={"fields": ["text"]})
+        >>> store.put(("users", "bea"), "tea", {"text": "Bea takes her tea without sugar"})
+        >>> [item.key for item in store.search(("users",), query="tea")]
+        ['tea']
+        >>> memory.flush()  # wait for the thread
+        True
+        >>> str(store.note(("users", "bea"), "tea").status)
+        'formed'
+        >>> store.close()
     """
 
     supports_ttl = True
@@ -89,9 +107,22 @@ class AMemStore(BaseStore):
     ) -> Self:
         """A store with a memory of its own, which is closed with it.
 
-        url: a directory, a Qdrant server's URL, or None for a temporary directory.
-        index: may hold "embed" and "dims" too, as for other stores.
-        options: further arguments of AgenticMemory, such as model= and collection=.
+        Args:
+            url: a directory, a Qdrant server's URL, or None for a temporary directory.
+            index: may hold "embed" and "dims" too, as for other stores.
+            ttl: as for the class.
+            formation: as for the class.
+            **options: further arguments of AgenticMemory, such as model= and collection=.
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            StoreError: the store cannot be opened.
+            ModelUnavailableError: the model or embedder cannot be had.
+
+        Examples:
+            >>> from amem_integrations.langgraph import AMemStore
+            >>> with AMemStore.from_url() as store:
+            ...     store.put(("users", "bea"), "tea", {"text": "without sugar"})
         """
         fields, options = _split(index, options)
         memory = AgenticMemory(url, **options)
@@ -106,7 +137,20 @@ class AMemStore(BaseStore):
     @classmethod
     @asynccontextmanager
     async def afrom_url(cls, url: Any = None, **settings: Any) -> AsyncGenerator[Self]:
-        """`from_url` as an async context manager, the form in which servers take a store."""
+        """`from_url` as an async context manager, the form in which servers take a store.
+
+        Args:
+            url: as for `from_url`.
+            **settings: its other arguments.
+
+        Examples:
+            >>> import asyncio
+            >>> from amem_integrations.langgraph import AMemStore
+            >>> async def main():
+            ...     async with AMemStore.afrom_url() as store:
+            ...         await store.aput(("users", "bea"), "tea", {"text": "without sugar"})
+            >>> asyncio.run(main())
+        """
         async with await asyncio.to_thread(cls.from_url, url, **settings) as store:
             yield store
 
@@ -140,9 +184,24 @@ class AMemStore(BaseStore):
     ) -> list[SearchItem]:
         """Items under a prefix: the nearest to `query`, or without one the last changed first.
 
-        Scores are cosines of the best indexed text. filter: see `langgraph.filters`.
-        hops: follow links, that many one after another, from what meaning and words find in
-            exactly this namespace; scores are then those of `AgenticMemory.search`.
+        Scores are cosines of the best indexed text. For what a filter may say see
+        `langgraph.filters`.
+
+        Args:
+            namespace_prefix: the labels with which namespaces begin.
+            query: what to look for, in words.
+            filter: conditions on values.
+            limit: how many, at most.
+            offset: how many to skip.
+            refresh_ttl: whether reading prolongs; None: as the TTLConfig has it.
+            hops: follow links, that many one after another, from what meaning and words find in
+                exactly this namespace; scores are then those of `AgenticMemory.search`.
+
+        Raises:
+            InvalidFilterError: the filter means nothing.
+            InvalidInputError: another value cannot be used.
+            StoreError: the store cannot be read.
+            EmbeddingError: the embedder failed.
         """
         if not hops:
             return super().search(
@@ -184,7 +243,16 @@ class AMemStore(BaseStore):
         return await self.memory.aperform(lambda _, io: search_links(io, settings, asked, hops))
 
     def note(self, namespace: tuple[str, ...], key: str) -> Note | None:
-        """The note behind an item: what was understood of it, with links in both directions."""
+        """The note behind an item: what was understood of it, with links in both directions.
+
+        Args:
+            namespace: the item's labels.
+            key: its key.
+
+        Raises:
+            InvalidInputError: this can be no namespace or key.
+            StoreError: the store cannot be read.
+        """
         id, labels = _address(namespace, key)
         return self.memory.get(id, namespace=labels)
 
@@ -196,7 +264,18 @@ class AMemStore(BaseStore):
     # -- expiry ------------------------------------------------------------------------------
 
     def sweep_ttl(self) -> int:
-        """Remove the items that are past their time, now; returns how many."""
+        """Remove the items that are past their time, now; returns how many.
+
+        Raises:
+            StoreError: the store cannot be read or written.
+
+        Examples:
+            >>> from amem_integrations.langgraph import AMemStore
+            >>> store = AMemStore(memory)
+            >>> store.put(("users", "bea"), "tea", {"text": "without sugar"}, ttl=60)
+            >>> store.sweep_ttl()  # its hour is not over
+            0
+        """
         return self.memory.perform(self._sweep)
 
     async def asweep_ttl(self) -> int:
@@ -206,15 +285,29 @@ class AMemStore(BaseStore):
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> "Future[None]":
         """Sweep every so often in a thread, until stopped or closed.
 
-        The interval is the given one, else that of the TTLConfig, else five minutes. The
-        future is done when sweeping has ended; cancelling it ends it.
+        Args:
+            sweep_interval_minutes: else that of the TTLConfig, else five minutes.
+
+        Returns:
+            A future that is done when sweeping has ended; cancelling it ends it.
+
+        Examples:
+            >>> from amem_integrations.langgraph import AMemStore
+            >>> store = AMemStore(memory)
+            >>> sweeping = store.start_ttl_sweeper(sweep_interval_minutes=10)
+            >>> store.stop_ttl_sweeper(), sweeping.done()
+            (True, True)
         """
         configured = (self.ttl_config or {}).get("sweep_interval_minutes")
         minutes = sweep_interval_minutes or configured or _SWEEP_MINUTES
         return self._sweeper.start(60.0 * minutes)
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Stop sweeping; False if the sweep at hand took longer than `timeout` seconds."""
+        """Stop sweeping; False if the sweep at hand took longer than `timeout` seconds.
+
+        Args:
+            timeout: seconds to wait, at most; None for as long as it takes.
+        """
         return self._sweeper.stop(timeout)
 
     # -- closing -----------------------------------------------------------------------------

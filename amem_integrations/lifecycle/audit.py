@@ -33,7 +33,26 @@ DECISIONS: tuple[Decision, ...] = get_args(Decision)
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A change of the note `note` in which another had a part: which, when, and who judged so."""
+    """A change of the note `note` in which another had a part.
+
+    Attributes:
+        note: id of the note that was changed.
+        other: id of the note that had a part in it.
+        kind: of the revision.
+        version: that the note has by it.
+        at: when.
+        analyst: who judged so.
+        reason: why, in words.
+
+    Examples:
+        >>> note = memory.add("Bea runs the bakery on Mill Road")
+        >>> other = memory.add("The bakery on Mill Road sells rye bread")
+        >>> reports = [memory.feedback(note, "conflict", session=each) for each in "abc"]
+        >>> _ = memory.maintain()
+        >>> [trace] = memory.audits()[0].lineage.came_from
+        >>> trace.other == other.id, trace.kind
+        (True, 'evolved')
+    """
 
     note: str
     other: str
@@ -48,8 +67,24 @@ class Trace:
 class Lineage:
     """Where a note came from and what came of it.
 
-    came_from: its own changes in which other notes had a part. changed: those of other notes in
-    which it had one. conflicts: when it was reported to contradict, since it last helped.
+    Attributes:
+        source: what kind of source it is from, None if nobody said.
+        speaker: who said it.
+        session: in which conversation.
+        occurred_at: when it happened.
+        created_at: when it was stored.
+        came_from: its own changes in which other notes had a part.
+        changed: those of other notes in which it had one.
+        conflicts: when it was reported to contradict, since it last helped.
+        contested_by: ids of the notes that contradict it.
+
+    Examples:
+        >>> note = memory.add("The board meets on Monday", speaker="Ada")
+        >>> reports = [memory.feedback(note, "conflict", session=each) for each in "abc"]
+        >>> _ = memory.maintain()
+        >>> lineage = memory.audits()[0].lineage
+        >>> lineage.speaker, len(lineage.conflicts), lineage.changed
+        ('Ada', 3, ())
     """
 
     source: str | None
@@ -65,7 +100,26 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """A note under audit, why and since when, and its lineage."""
+    """A note under audit, why and since when, and its lineage.
+
+    Attributes:
+        note: the note.
+        reason: why it is under audit.
+        since: since when.
+        lineage: where it came from and what came of it.
+
+    Examples:
+        >>> note = memory.add("The board meets on Monday")
+        >>> reports = [memory.feedback(note, "conflict", session=each) for each in "abc"]
+        >>> _ = memory.maintain()
+        >>> [audit] = memory.audits()
+        >>> audit.note.content, str(audit.note.status)
+        ('The board meets on Monday', 'quarantined')
+        >>> print(audit.as_json())
+        {
+          "id": "...",
+          ...
+    """
 
     note: Note
     reason: str

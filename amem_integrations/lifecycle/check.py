@@ -45,9 +45,19 @@ DERIVED: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is wrong with a note: `what` is a short stable word.
+    """Something that is wrong with a note.
 
-    detail: which link, note, field or revision. mended: whether `repair` mended it.
+    Attributes:
+        note_id: the note.
+        what: a short stable word.
+        detail: which link, note, field or revision.
+        mended: whether `repair` mended it.
+
+    Examples:
+        >>> from amem_integrations.lifecycle.check import Finding
+        >>> found = [Finding("6f0e…", "dangling link", "to 9a3e…")]  # as memory.check() might
+        >>> [(each.what, each.mended) for each in found]
+        [('dangling link', False)]
     """
 
     note_id: str

@@ -67,7 +67,31 @@ def believing(policy: Policy) -> Callable[[Note], float]:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A confidence and what went into it. days: since it was last confirmed."""
+    """A confidence and what went into it; as text it is the sum, worked out.
+
+    Attributes:
+        confidence: how far the note is to be believed now, in [0, 1].
+        source: what kind of source it is from, None if nobody said.
+        source_trust: how far that is believed.
+        consensus: how much others that say the same add, in [0, 1].
+        coherence: what open contradictions leave, in [0, 1].
+        base: what these come to, whatever its age.
+        days: since it was last confirmed.
+        half_life_days: after how many half of it is gone.
+        tier: "short", "mid" or "long".
+        confirmations: how often it was confirmed.
+        supports: notes of another session and source that say the same.
+        contested_by: ids of the notes that contradict it.
+        trust: what the least believed of those had who changed how it is understood.
+
+    Examples:
+        >>> note = memory.add("Tea is served at four", source="user")
+        >>> explanation = memory.explain(note)
+        >>> explanation.tier, explanation.half_life_days, explanation.confirmations
+        ('short', 7.0, 0)
+        >>> print(explanation)
+        confidence 0... = ...
+    """
 
     confidence: float
     source: str | None

@@ -18,8 +18,19 @@ from amem_integrations.standing import Tier
 class Figure:
     """One figure of a namespace.
 
-    value: None where there is nothing that it could be measured by. meaning: in a line. under,
-    over: when to worry; None: not for being low, or high.
+    Attributes:
+        name: what it is called.
+        value: None where there is nothing that it could be measured by.
+        unit: what it is counted in; a share lies in [0, 1].
+        meaning: in a line.
+        under: below which to worry; None: not for being low.
+        over: above which to worry; None: not for being high.
+
+    Examples:
+        >>> _ = memory.add("Tea is served at four")
+        >>> figure = memory.health("default").figure("parked")
+        >>> figure.value, figure.worry, figure.when, figure.shown
+        (0, False, 'over 0', '0 notes')
     """
 
     name: str

@@ -25,12 +25,23 @@ _PAGE = 256
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What a forgetting removed.
+    """What a forgetting removed; such reports can be added up.
 
-    notes: how many notes. evolutions: changes of other notes that were undone. links: links
-    of other notes that were removed. unformed: ids of notes that had been understood in the
-    light of what was forgotten and are to be formed anew. waiting: how many of the removed
-    notes were raw, and so left the queue of what is to be formed.
+    Attributes:
+        notes: how many notes.
+        evolutions: changes of other notes that were undone.
+        links: links of other notes that were removed.
+        unformed: ids of notes that had been understood in the light of what was forgotten and are
+            to be formed anew.
+        waiting: how many of the removed notes were raw, and so left the queue of what is to be
+            formed.
+
+    Examples:
+        >>> first = memory.add("A cache would fix the slow product page", session="s1")
+        >>> second = memory.add("Then a cache for the product page", session="s1")
+        >>> forgotten = memory.forget(first)
+        >>> forgotten.notes, forgotten.links, memory.links(second)
+        (1, 1, ())
     """
 
     notes: int

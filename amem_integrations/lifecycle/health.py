@@ -33,12 +33,24 @@ _PAGE = 256
 class Health(Mapping[str, float]):
     """How a memory, or one namespace of it, is doing: names to numbers.
 
-    Among them are the notes by status (those that occur), the figures that could be measured,
-    and the events. `pandas.DataFrame([dict(health)])` has a column for each.
+    Among them are the notes by status (those that occur), the figures that could be measured, and
+    the events. `pandas.DataFrame([dict(health)])` has a column for each; as text it is a report.
 
-    namespace: None for the whole memory, of which there are no figures.
-    counts: notes by status. events: what was dropped, failed or redone, in any namespace, since
-    this memory was opened. figures: in the order in which they are shown.
+    Attributes:
+        namespace: None for the whole memory, of which there are no figures.
+        counts: notes by status.
+        events: what was dropped, failed or redone, in any namespace, since this memory was opened.
+        figures: in the order in which they are shown.
+
+    Examples:
+        >>> _ = memory.add_many(["Tea is served at four", "The tram leaves at nine"])
+        >>> health = memory.health("default")
+        >>> health["formed"], health.counts
+        (2, {'formed': 2})
+        >>> [figure.name for figure in health.worries]  # nothing belongs together yet
+        ['links_per_note', 'orphans']
+        >>> health.as_dict()["namespace"]
+        ['default']
     """
 
     namespace: Namespace | None
@@ -66,7 +78,14 @@ class Health(Mapping[str, float]):
         return tuple(each for each in self.figures if each.worry)
 
     def figure(self, name: str) -> Figure:
-        """The figure of that name. Raises KeyError."""
+        """The figure of that name.
+
+        Args:
+            name: one of those in `figures`.
+
+        Raises:
+            KeyError: there is none.
+        """
         return {each.name: each for each in self.figures}[name]
 
     def as_dict(self) -> dict[str, Any]:

@@ -34,13 +34,23 @@ Lines: TypeAlias = Iterable[Line] | AsyncIterable[Line]
 class Imported:
     """What an import did.
 
-    notes: how many were added. replaced: how many took the place of another state of the
-    same note. kept: how many were there already and were left as they are. waiting: how many
-    of those added or put in place are raw, and so in the queue. links: how many links were
-    dropped because the note they lead to is neither among the lines nor in the namespace.
-    mentions: how many other mentions of such notes were left out of revisions. histories: how
-    many histories were cut short because they did not lead to the note as it is. unformed:
-    ids of other notes that are to be formed anew, as they drew on what was replaced.
+    Attributes:
+        namespace: where to.
+        notes: how many were added.
+        replaced: how many took the place of another state of the same note.
+        kept: how many were there already and were left as they are.
+        waiting: how many of those added or put in place are raw, and so in the queue.
+        links: how many links were dropped because the note they lead to is neither among the lines
+            nor in the namespace.
+        mentions: how many other mentions of such notes were left out of revisions.
+        histories: how many histories were cut short because they did not lead to the note as it is.
+        unformed: ids of other notes that are to be formed anew, as they drew on what was replaced.
+
+    Examples:
+        >>> _ = memory.add("Tea at four", namespace="house")
+        >>> imported = memory.import_(memory.export("house"), namespace=("archive", "house"))
+        >>> imported.namespace, imported.notes, imported.links
+        (('archive', 'house'), 1, 0)
     """
 
     namespace: Namespace

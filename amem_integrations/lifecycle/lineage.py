@@ -126,8 +126,19 @@ async def settle_proposals(io: IO, namespace: Namespace, policy: Policy) -> int:
 class Undone:
     """What of one note's doings was undone.
 
-    notes: ids of the notes that it had changed, or that linked to it. evolutions, links: how
-    many. unformed: ids of those that were understood in its light and are to be formed anew.
+    Attributes:
+        note: the note as it is now.
+        notes: ids of the notes that it had changed, or that linked to it.
+        evolutions: how many changes of them were undone.
+        links: how many links were removed.
+        unformed: ids of those that were understood in its light and are to be formed anew.
+
+    Examples:
+        >>> first = memory.add("A cache would fix the slow product page", session="s1")
+        >>> second = memory.add("Then a cache for the product page", session="s1")
+        >>> undone = memory.revert_cause(second)
+        >>> str(undone.note.status), undone.links
+        ('plain', 1)
     """
 
     note: Note

@@ -40,13 +40,27 @@ _LATE = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class Maintained:
-    """What was done, in numbers.
+    """What was done, in numbers; such reports can be added up.
 
-    uses: reports counted. links: weights moved. bridged: links made, pruned: removed.
-    compared: new notes held against the others; supported: notes whose figures that changed.
-    tiers: notes that changed theirs. archived: short notes set aside. audited: notes that keep
-    being contradicted, put under audit. applied: proposals that had waited.
-    left: whether there is more to do than was done at once.
+    Attributes:
+        uses: reports counted.
+        links: weights moved.
+        bridged: links made.
+        pruned: links removed.
+        compared: new notes held against the others.
+        supported: notes whose figures that changed.
+        tiers: notes that changed theirs.
+        archived: short notes set aside.
+        audited: notes that keep being contradicted, put under audit.
+        applied: proposals that had waited.
+        left: whether there is more to do than was done at once.
+
+    Examples:
+        >>> note = memory.add("Tea is served at four")
+        >>> _ = memory.feedback(note, session="monday")
+        >>> done = memory.maintain()
+        >>> done.uses, done.archived, done.left
+        (1, 0, False)
     """
 
     uses: int = 0

@@ -14,7 +14,18 @@ _SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Notes `merged` say what the older note `into` says, and are to be found as that one."""
+    """Notes `merged` say what the older note `into` says, and are to be found as that one.
+
+    Attributes:
+        into: id of the older note.
+        merged: ids of the others.
+        why: in words.
+
+    Examples:
+        >>> from amem_integrations.lifecycle.plan import Merge
+        >>> Merge("6f0e…", ("9a3e…", "1d22…"), "every word agrees").into
+        '6f0e…'
+    """
 
     into: str
     merged: tuple[str, ...]
@@ -25,7 +36,15 @@ class Merge:
 class Distillation:
     """A new note is to say in short what its `members` say.
 
-    note: its id, once it is there.
+    Attributes:
+        members: ids of the notes.
+        why: in words.
+        note: id of the new note, once it is there.
+
+    Examples:
+        >>> from amem_integrations.lifecycle.plan import Distillation
+        >>> Distillation(("6f0e…", "9a3e…"), "a cluster of like notes").note is None
+        True
     """
 
     members: tuple[str, ...]
@@ -35,7 +54,17 @@ class Distillation:
 
 @dataclass(frozen=True, slots=True)
 class Archival:
-    """A note that is to be set aside."""
+    """A note that is to be set aside.
+
+    Attributes:
+        note: its id.
+        why: in words.
+
+    Examples:
+        >>> _ = memory.add_many(["The oldest note", "A newer one", "The newest"])
+        >>> [archival.why for archival in memory.consolidate(max_notes=2).archived]
+        ['...']
+    """
 
     note: str
     why: str
@@ -43,11 +72,29 @@ class Archival:
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """What to do with a namespace; `applied`: what was done, and what was not.
+    """What to do with a namespace; true if there is anything, and as text a list.
 
-    versions: of each note named, as it was when the plan was made. One that was changed since
-        is left alone, and named in `left` with the reason.
-    texts: how each note begins, to read the list by.
+    Attributes:
+        namespace: whose notes they are.
+        merges: what is to be found as one.
+        distillations: what is to be said in short.
+        archived: what is to be set aside.
+        left: what was not done, each with the reason.
+        applied: whether it tells of what was done.
+        versions: of each note named, as it was when the plan was made. One that was changed since
+            is left alone, and named in `left`.
+        texts: how each note begins, to read the list by.
+
+    Examples:
+        >>> _ = memory.add("The parcel desk closes at 6 pm", session="monday")
+        >>> _ = memory.add("the parcel desk closes at 6 pm.", session="friday")
+        >>> plan = memory.consolidate()
+        >>> print(plan)
+        default: nothing was changed yet
+        merge into ... The parcel desk closes at 6 pm
+        ...
+        >>> bool(plan), len(plan.as_dict()["merges"])
+        (True, 1)
     """
 
     namespace: Namespace

@@ -26,29 +26,45 @@ _SOURCES: Mapping[str | None, float] = {
 class Policy:
     """How notes are believed, kept and set aside. Shares and confidences lie in [0, 1].
 
-    sources: how far each kind of source is believed (S); None: nobody said.
-    half_lives: after how long without being confirmed half of the confidence is gone, by tier.
-    confirmations: how many of them lengthen the half-life, at most.
-    occasions: on how many a short note must have come up to become mid.
-    segment: in a namespace of one session, turns this far apart are occasions of their own.
-    settled: how long a note is mid before it may become long. revised_most: with how many
-        revisions in that time at most. unsettled: with how many it falls a tier.
-    most_short: how many short notes a namespace holds; those least believed are archived.
-    most_notes: how many notes in all; None for any number.
-    together, apart: what a link gains of what it lacks when its notes are used together, and
-        what it keeps when they conflict. link_half_life: after how long unused half is gone.
-    pruned: the weight under which a link is removed.
-    bridged: in how many sessions notes must be used together to be linked.
-    same: the cosine from which on two notes may say the same; nearness that is usual in the
-        namespace is never enough.
-    path: the confidence of a way to a note under which what links add to its score shrinks.
-    drop: whether nothing is found by such a way instead.
-    in_a_row, within: conflicting uses that call for an audit, without a clean one between; or
-        `repeated` of them within that time.
-    trust_gap: by which share less believed than its target a note may be and still change it.
-    cocoon: the index over which bridges are looked for.
-    idle: when a mid note counts as idle. active: how recent a use is that counts as activity.
-    log: how long reports of use are kept. due: how long maintenance waits after the last.
+    Attributes:
+        sources: how far each kind of source is believed (S); None: nobody said.
+        half_lives: after how long without being confirmed half of the confidence is gone, by tier.
+        confirmations: how many of them lengthen the half-life, at most.
+        occasions: on how many a short note must have come up to become mid.
+        segment: in a namespace of one session, turns this far apart are occasions of their own.
+        settled: how long a note is mid before it may become long.
+        revised_most: with how many revisions in that time at most.
+        unsettled: with how many it falls a tier.
+        most_short: how many short notes a namespace holds; those least believed are archived.
+        most_notes: how many notes in all; None for any number.
+        together: what a link gains of what it lacks when its notes are used together.
+        apart: what it keeps when they conflict.
+        link_half_life: after how long unused half of its weight is gone.
+        pruned: the weight under which a link is removed.
+        bridged: in how many sessions notes must be used together to be linked.
+        same: the cosine from which on two notes may say the same; nearness that is usual in the
+            namespace is never enough.
+        path: the confidence of a way to a note under which what links add to its score shrinks.
+        drop: whether nothing is found by such a way instead.
+        in_a_row: conflicting uses that call for an audit, without a clean one between.
+        repeated: or this many of them within the time `within`.
+        within: that time.
+        trust_gap: by which share less believed than its target a note may be and still change it.
+        cocoon: the index over which bridges are looked for.
+        idle: when a mid note counts as idle.
+        active: how recent a use is that counts as activity.
+        log: how long reports of use are kept.
+        due: how long maintenance waits after the last.
+
+    Raises:
+        InvalidInputError: a value lies where it may not.
+
+    Examples:
+        >>> from amem_integrations import AgenticMemory, Policy
+        >>> with AgenticMemory(lifecycle=Policy(most_short=1000)) as memory:
+        ...     note = memory.add("Tea is served at four", source="tool")
+        ...     print(memory.explain(note).source_trust)
+        0.7
     """
 
     sources: Mapping[str | None, float] = field(default_factory=lambda: dict(_SOURCES), hash=False)

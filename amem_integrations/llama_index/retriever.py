@@ -25,11 +25,29 @@ _EMBEDDED = frozenset({"context", "keywords", "tags"})
 class AMemRetriever(BaseRetriever):
     """Retrieves the notes of one namespace, linked ones included.
 
-    namespace: the user; fixed here, whatever is asked. filter, min_relevance: as for
-    `AgenticMemory.search`.
     A node has the note's id and text; its metadata has keywords, tags, context, links, time,
-    speaker, session and `why` it was found. A model is shown time and speaker only.
-    Raises what `search` raises; a blank query finds nothing.
+    speaker, session and `why` it was found. A model is shown time and speaker only. A blank query
+    finds nothing.
+
+    Args:
+        core: the memory whose notes they are.
+        namespace: the user; fixed here, whatever is asked.
+        top_k: how many notes, at most.
+        hops: how many links are followed.
+        filter: conditions, as for `AgenticMemory.search`.
+        min_relevance: as for `AgenticMemory.search`.
+        callback_manager: LlamaIndex's.
+
+    Raises:
+        InvalidInputError: an argument cannot be used.
+        AMemError: when it is asked, whatever `AgenticMemory.search` raises.
+
+    Examples:
+        >>> from amem_integrations.llama_index import AMemRetriever
+        >>> _ = memory.add("Calvin's dog is called Rex", namespace="calvin")
+        >>> retriever = AMemRetriever(memory, namespace="calvin", top_k=3)
+        >>> [found.node.text for found in retriever.retrieve("the dog")]
+        ["Calvin's dog is called Rex"]
     """
 
     def __init__(

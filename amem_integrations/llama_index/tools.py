@@ -37,8 +37,26 @@ def create_memory_tools(
     """[recall, remember], for the notes of one namespace, which no argument of theirs can change.
 
     A tool that fails tells the agent so in words; it is logged without content and counted.
-    min_relevance: as for `AgenticMemory.search`. formation: when what is remembered is formed, as
-    for `AgenticMemory.add`.
+
+    Args:
+        core: the memory whose notes they are.
+        namespace: the user.
+        top_k: how many notes are recalled, at most.
+        hops: how many links are followed.
+        max_tokens: what recalled notes may take of the prompt, at most.
+        min_relevance: as for `AgenticMemory.search`.
+        formation: when what is remembered is formed, as for `AgenticMemory.add`.
+
+    Raises:
+        InvalidInputError: an argument cannot be used.
+
+    Examples:
+        >>> from amem_integrations.llama_index import create_memory_tools
+        >>> recall, remember = create_memory_tools(memory, namespace="calvin", formation="inline")
+        >>> print(remember(content="Calvin's dog is called Rex"))
+        Remembered.
+        >>> print(recall(query="What is the dog called?"))
+        Notes from memory, most relevant first, one JSON object a line. ...
     """
     labels = as_namespace(namespace)
     check_counts(top_k=top_k, hops=hops, max_tokens=max_tokens)
