@@ -1,14 +1,18 @@
-"""The reference pages: every public name stands there, and nothing that is not public."""
+"""The documentation names what there is: every public name, every command, and no other."""
 
 import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import typer.main
+
 from amem_integrations import AgenticMemory
+from amem_integrations.cli.app import app
 from tests.public import exports, members
 
-REFERENCE = Path(__file__).parents[1] / "cookbook" / "docs" / "reference"
+DOCS = Path(__file__).parents[1] / "cookbook" / "docs"
+REFERENCE = DOCS / "reference"
 
 
 def shown() -> list[str]:
@@ -55,3 +59,13 @@ def test_the_reference_has_nothing_that_is_not_public() -> None:
 def test_nothing_stands_in_the_reference_twice() -> None:
     values = [id(value(name)) for name in named()]
     assert len(values) == len(set(values))
+
+
+def test_the_guide_to_the_command_line_names_every_command() -> None:
+    text = (DOCS / "guides" / "command_line.md").read_text("utf-8")
+    table = text[text.index("| command |") :].partition("\n\n")[0]
+    named = [
+        each for row in table.splitlines() for each in re.findall("`(.+?)`", row.split("|")[1])
+    ]
+    commands: Any = typer.main.get_command(app)
+    assert sorted(named) == sorted(commands.commands)
