@@ -10,7 +10,8 @@ from amem_integrations.namespace import Namespace, encode
 from amem_integrations.plots.text import line, many
 from amem_integrations.view.addresses import note_page, page
 
-EXCERPT, TITLE, NAME = 320, 72, 48
+EXCERPT, TITLE, NAME = 320, 72, 120
+"""How wide a text may be, in letters."""
 
 
 def environment(location: str) -> Environment:
@@ -24,7 +25,13 @@ def environment(location: str) -> Environment:
         auto_reload=False,
     )
     made.filters.update(
-        excerpt=excerpt, title_of=title_of, named=named, encoded=encode, when=when, signed=signed
+        excerpt=excerpt,
+        title_of=title_of,
+        named=named,
+        joined=joined,
+        encoded=encode,
+        when=when,
+        signed=signed,
     )
     shared = cast(dict[str, Any], made.globals)
     shared.update(page=page, note_page=note_page, many=many, location=location)
@@ -46,9 +53,14 @@ def title_of(text: str) -> str:
     return line(text, TITLE)
 
 
-def named(namespace: Namespace) -> str:
-    """A namespace on one line, for people: two may look alike."""
-    return line(" / ".join(namespace), NAME)
+def named(label: str) -> str:
+    """A label of a namespace, on one line."""
+    return line(label, NAME)
+
+
+def joined(namespace: Namespace) -> str:
+    """A namespace where there is room for text only: two may look alike."""
+    return line(" / ".join(namespace), TITLE)
 
 
 def signed(value: float) -> str:

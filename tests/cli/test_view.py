@@ -1,6 +1,5 @@
 """`amem view`: serves the pages of a memory to this machine until it is told to end."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -44,7 +43,6 @@ def test_it_shows_a_memory_until_it_is_told_to_end(store: Path, told: signal.Sig
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
     assert process.stdout is not None
     said = process.stdout.readline()
