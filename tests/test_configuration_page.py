@@ -13,6 +13,7 @@ from langgraph.store.base import TTLConfig
 
 from amem_integrations import (
     AgenticMemory,
+    Captioning,
     MemoryWorker,
     Policy,
     assembly,
@@ -41,6 +42,7 @@ NAMED = {
 SIGNATURES: Mapping[str, Callable[..., Any]] = {
     "AgenticMemory": AgenticMemory,
     "MemoryWorker": MemoryWorker,
+    "Captioning": Captioning,
     "Policy": Policy,
     "RecallOptions": RecallOptions,
     "langgraph.AMemStore": langgraph.AMemStore,
