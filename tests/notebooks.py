@@ -23,6 +23,7 @@ from typing import Any
 COOKBOOK = Path(__file__).parents[1] / "cookbook"
 
 _FIGURE = re.compile(r"\d+\.\d+")
+_TIME = re.compile(r"\d+ ms\b")
 
 
 def run_notebook(notebook: str, *, within: float = 0.11) -> tuple[dict[str, Any], dict[int, str]]:
@@ -104,6 +105,7 @@ def _directory() -> Iterator[None]:
 
 
 def _alike(printed: str, shown: str, within: float) -> bool:
+    printed, shown = (_TIME.sub("# ms", text) for text in (printed, shown))
     figures = [map(float, _FIGURE.findall(text)) for text in (printed, shown)]
     return _FIGURE.sub("#", printed) == _FIGURE.sub("#", shown) and all(
         math.isclose(mine, its, rel_tol=0.05, abs_tol=within)
