@@ -11,12 +11,12 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextvars import Context
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.models.chat_failures import is_interrupt
 from amem_integrations.models.deadline import within
 from amem_integrations.note import clean_text
 from amem_integrations.ports import IO
@@ -157,7 +157,11 @@ async def captioned(
 
 @dataclass(frozen=True)
 class _Asked:
-    """The captioner, asked about all that one message encloses; in both forms, for `io.invoke`."""
+    """The captioner, asked about all that one message encloses; in both forms, for `io.invoke`.
+
+    It is asked in a context of its own, so that a model of its does not stream what it says to
+    the user of the run around it, and shows no callbacks of that run what it sees.
+    """
 
     captioning: Captioning
     count: Callable[[str], None]
@@ -169,7 +173,7 @@ class _Asked:
             try:
                 if (left := until - time.monotonic()) <= 0:
                     raise TimeoutError
-                captions.append(self._told(*within(left, partial(self._ask, each), TimeoutError)))
+                captions.append(self._within(left, each))
             except Exception as error:
                 self._failed(error)
         return captions
@@ -181,34 +185,37 @@ class _Asked:
         seconds = self.captioning.timeout
         try:
             if not _is_async(self.captioning.captioner):
-                told = await asyncio.to_thread(
-                    within, seconds, partial(self._ask, enclosed), TimeoutError
-                )
-                return self._told(*told)
+                return await asyncio.to_thread(self._within, seconds, enclosed)
             async with asyncio.timeout(seconds):
-                attachment = await asyncio.to_thread(self._opened, enclosed)
-                if attachment is None:
-                    return ""
-                answer = cast("Awaitable[object]", self.captioning.captioner(attachment))
-                return self._told(attachment, await answer)
+                return await asyncio.create_task(self._aask(enclosed), context=Context())
         except Exception as error:
             self._failed(error)
             return ""
+
+    def _within(self, seconds: float, enclosed: Enclosed) -> str:
+        return Context().run(within, seconds, partial(self._ask, enclosed), TimeoutError)
+
+    async def _aask(self, enclosed: Enclosed) -> str:
+        attachment = await asyncio.to_thread(self._opened, enclosed)
+        if attachment is None:
+            return ""
+        answer = cast("Awaitable[object]", self.captioning.captioner(attachment))
+        return self._told(attachment, await answer)
 
     def _shown(self, enclosed: Sequence[Enclosed]) -> Sequence[Enclosed]:
         for _ in enclosed[self.captioning.max_attachments :]:
             self.count("captions.left_out")
         return enclosed[: self.captioning.max_attachments]
 
-    def _ask(self, enclosed: Enclosed) -> tuple[Attachment | None, object]:
+    def _ask(self, enclosed: Enclosed) -> str:
         attachment = self._opened(enclosed)
         if attachment is None:
-            return None, None
+            return ""
         answer = self.captioning.captioner(attachment)
         if inspect.isawaitable(answer):
             # No loop runs in a thread of ours.
             answer = asyncio.run(_awaited(answer))
-        return attachment, answer
+        return self._told(attachment, answer)
 
     def _opened(self, enclosed: Enclosed) -> Attachment | None:
         attachment = enclosed.open(self.captioning.max_bytes)
@@ -217,9 +224,9 @@ class _Asked:
             return None
         return attachment
 
-    def _told(self, attachment: Attachment | None, answer: object) -> str:
+    def _told(self, attachment: Attachment, answer: object) -> str:
         """The caption as it stands in a note; "" for none."""
-        if attachment is None or answer is None:
+        if answer is None:
             return ""
         if not isinstance(answer, str):
             raise TypeError(f"A captioner returns a text or None, not {type(answer).__name__}.")
@@ -228,8 +235,6 @@ class _Asked:
         return f"[{attachment.kind}{name and ' '}{name}: {text}]" if text else ""
 
     def _failed(self, error: Exception) -> None:
-        if is_interrupt(error):
-            raise error
         _LOG.warning("No caption (%s); the message is remembered.", type(error).__name__)
         _LOG.debug("Why.", exc_info=error)
         self.count("captions.failed")

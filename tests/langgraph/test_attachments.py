@@ -169,6 +169,28 @@ async def test_an_async_captioner_is_awaited(memory: AgenticMemory) -> None:
     assert "Mine\n\n[image: a red boat]" in remembered(memory)
 
 
+@pytest.mark.parametrize("waits", [False, True])
+async def test_what_a_model_says_of_a_picture_is_not_streamed_to_the_user(
+    memory: AgenticMemory, waits: bool
+) -> None:
+    seer = ScriptedChatModel(["a red boat"], after="repeat")
+
+    def caption(attachment: Attachment) -> str:
+        return str(seer.invoke("?").text)
+
+    async def acaption(attachment: Attachment) -> str:
+        return str((await seer.ainvoke("?")).text)
+
+    captioner = acaption if waits else caption
+    middleware = AMemMiddleware(memory, namespace="calvin", tools=False, captioner=captioner)
+    chat = create_agent(ScriptedChatModel(["Nice."], after="repeat"), middleware=[middleware])
+    asked: Any = {"messages": [HumanMessage([BLOCKS[0][0]])]}
+    streamed = [part.text async for part, _ in chat.astream(asked, stream_mode="messages")]
+    streamed += [part.text for part, _ in chat.stream(asked, stream_mode="messages")]
+    assert "".join(streamed) == "Nice." * 2
+    assert "[image: a red boat]" in remembered(memory)
+
+
 def test_a_captioner_that_fails_fails_no_turn(memory: AgenticMemory) -> None:
     def fail(attachment: Attachment) -> str:
         raise RuntimeError

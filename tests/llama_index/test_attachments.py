@@ -1,5 +1,6 @@
 """Pictures, sound and documents in LlamaIndex's messages: what is remembered of them."""
 
+import asyncio
 import io
 import json
 from collections.abc import Iterator
@@ -161,6 +162,26 @@ def test_a_text_waits_without_its_caption_when_the_memory_cannot_be_reached(
     assert (waiting["content"], waiting["metadata"]) == ("My boat", {"attachments": {"image": 1}})
     chat.put(said(TextBlock(text="My oars")))
     assert contents(core) == ["My boat", "My oars"]
+
+
+async def test_a_text_is_remembered_with_the_next_when_its_captioning_is_cancelled(
+    core: AgenticMemory,
+) -> None:
+    asked = asyncio.Event()
+
+    async def hang(attachment: Attachment) -> str:
+        asked.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    chat = memory_of(core, ingest="manual", captioner=hang)
+    putting = asyncio.create_task(chat.aput(said(TextBlock(text="Boat"), ImageBlock(image=PNG))))
+    await asked.wait()
+    putting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await putting
+    await chat.aput(said(TextBlock(text="Oars")))
+    assert contents(core) == ["Boat", "Oars"]
 
 
 async def test_a_block_remembers_captions(core: AgenticMemory) -> None:
