@@ -16,12 +16,36 @@ __all__ = ["switches", "with_settings", "without"]
 
 
 def switches(options: RecallOptions) -> list[str]:
-    """The settings that do something, and may do nothing."""
+    """The settings that do something, and may do nothing.
+
+    Args:
+        options: how a memory is searched.
+
+    Examples:
+        >>> from amem_integrations.evaluation.ablation import switches
+        >>> from amem_integrations.recall.options import DEFAULT_OPTIONS
+        >>> switches(DEFAULT_OPTIONS)[:3]
+        ['dense', 'sparse', 'reply']
+    """
     return [name for name in _values(options) if _off(options, name) is not None]
 
 
 def without(options: RecallOptions, name: str) -> RecallOptions:
-    """`options` with one signal off. Raises InvalidInputError if there is no such switch."""
+    """`options` with one signal off.
+
+    Args:
+        options: how a memory is searched.
+        name: one of `switches(options)`.
+
+    Raises:
+        InvalidInputError: there is no such switch.
+
+    Examples:
+        >>> from amem_integrations.evaluation.ablation import without
+        >>> from amem_integrations.recall.options import DEFAULT_OPTIONS
+        >>> without(DEFAULT_OPTIONS, "sparse").sparse
+        0.0
+    """
     off = _off(options, name) if name in _values(options) else None
     if off is None:
         raise InvalidInputError(
@@ -34,7 +58,18 @@ def without(options: RecallOptions, name: str) -> RecallOptions:
 def with_settings(options: RecallOptions, settings: Sequence[str]) -> RecallOptions:
     """`options` with each "name=value" set; a value is JSON, or else a text.
 
-    Raises InvalidInputError for an unknown name, a wrong type or a value out of range.
+    Args:
+        options: how a memory is searched.
+        settings: such as "damping=0".
+
+    Raises:
+        InvalidInputError: a name is unknown, a value of another type or out of range.
+
+    Examples:
+        >>> from amem_integrations.evaluation.ablation import with_settings
+        >>> from amem_integrations.recall.options import DEFAULT_OPTIONS
+        >>> with_settings(DEFAULT_OPTIONS, ["damping=0", "fold=false"]).damping
+        0.0
     """
     values = _values(options)
     changes: dict[str, Any] = {}

@@ -12,7 +12,21 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One utterance. `time` is when it was said; `role` is "user" or "assistant" in such chats."""
+    """One utterance.
+
+    Attributes:
+        id: by which questions name it.
+        text: what was said.
+        speaker: who said it.
+        role: "user" or "assistant" in such chats.
+        session: in which sitting.
+        time: when it was said.
+
+    Examples:
+        >>> from amem_integrations.evaluation.dataset import Turn
+        >>> Turn("t1", "Calvin wants LRU eviction", speaker="Calvin").session is None
+        True
+    """
 
     id: str
     text: str
@@ -26,9 +40,20 @@ class Turn:
 class Question:
     """A question and the ids of all turns that answer it.
 
-    asked_at: recall is as of that moment. core: whether it counts in the total, or is only
-    reported by its category, since it asks for something other than recall. answer: what is
-    right; adversarial_answer: what somebody says who falls for an adversarial question.
+    Attributes:
+        text: what is asked.
+        evidence: ids of the turns.
+        category: what kind of question it is.
+        asked_at: recall is as of that moment.
+        core: whether it counts in the total, or is only reported by its category, since it asks for
+            something other than recall.
+        answer: what is right.
+        adversarial_answer: what somebody says who falls for an adversarial question.
+
+    Examples:
+        >>> from amem_integrations.evaluation.dataset import Question
+        >>> Question("Which eviction?", ("t1",), "single-hop", answer="LRU").core
+        True
     """
 
     text: str
@@ -42,7 +67,18 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Turns in the order in which they were said."""
+    """Turns in the order in which they were said.
+
+    Attributes:
+        id: what it is called.
+        turns: what was said.
+        questions: what is asked about it.
+
+    Examples:
+        >>> from amem_integrations.evaluation.dataset import Conversation, Turn
+        >>> len(Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), ()).turns)
+        1
+    """
 
     id: str
     turns: tuple[Turn, ...]
@@ -51,7 +87,20 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """digest: SHA-256 of the file as it is read, unpacked. defects: how many of each kind."""
+    """Conversations with questions, and what was wrong with the file.
+
+    Attributes:
+        format: of the file.
+        conversations: in its order.
+        digest: SHA-256 of the file as it is read, unpacked.
+        defects: how many of each kind.
+
+    Examples:
+        >>> from amem_integrations.evaluation.dataset import Conversation, Dataset, Turn
+        >>> talk = Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), ())
+        >>> Dataset("mine", (talk,)).facts["turns"]
+        1
+    """
 
     format: str
     conversations: tuple[Conversation, ...]

@@ -23,7 +23,18 @@ _ROOT = "amem-eval"
 class Filled:
     """A memory that holds a dataset.
 
-    seconds: what filling took; next to nothing where the notes were there already.
+    Attributes:
+        memory: the memory.
+        dataset: what it holds.
+        seconds: what filling took; next to nothing where the notes were there already.
+
+    Examples:
+        >>> from amem_integrations.evaluation.dataset import Conversation, Dataset, Turn
+        >>> from amem_integrations.evaluation.ingest import fill
+        >>> talk = Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), ())
+        >>> filled = fill(memory, Dataset("mine", (talk,)))
+        >>> filled.counts(), memory.count(filled.home(talk))
+        ({'formed': 1}, 1)
     """
 
     memory: AgenticMemory
@@ -31,6 +42,11 @@ class Filled:
     seconds: float
 
     def home(self, conversation: Conversation) -> Namespace:
+        """The namespace in which a conversation is.
+
+        Args:
+            conversation: one of the dataset.
+        """
         return home(self.memory, self.dataset, conversation)
 
     def counts(self) -> dict[str, int]:
@@ -46,7 +62,22 @@ class Filled:
 def fill(memory: AgenticMemory, dataset: Dataset, progress: Progress | None = None) -> Filled:
     """Remember every turn, formed as `memory` forms; turns that are there stay as they are.
 
-    progress: called as progress(done, total) in turns. Raises InvalidInputError, StoreError.
+    Args:
+        memory: where.
+        dataset: what; each conversation goes into a namespace of its own.
+        progress: called as progress(done, total) in turns.
+
+    Raises:
+        InvalidInputError: a turn cannot be stored.
+        StoreError: the store cannot be written.
+        ModelError: the embedder failed.
+
+    Examples:
+        >>> from amem_integrations.evaluation.dataset import Conversation, Dataset, Turn
+        >>> from amem_integrations.evaluation.ingest import fill
+        >>> talk = Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), ())
+        >>> fill(memory, Dataset("mine", (talk,))).counts()
+        {'formed': 1}
     """
     started = time.perf_counter()
     total = sum(len(each.turns) for each in dataset.conversations)

@@ -18,10 +18,28 @@ _GZIP = b"\x1f\x8b"
 
 
 def read_dataset(path: Path, *, limit: int | None = None) -> Dataset:
-    """The conversations of a LoCoMo, BEAM or JSON-lines file (see `json_lines`).
+    r"""The conversations of a LoCoMo, BEAM or JSON-lines file, gzip or not.
 
-    limit: only the first so many of them; defects are theirs alone.
-    Raises InvalidInputError, naming the line or the place, for a file that is none of these.
+    Lines are turns or questions: `{"turn": "t1", "text": …}`, `{"question": …, "evidence":
+    ["t1"]}`.
+
+    Args:
+        path: of the file.
+        limit: only the first so many conversations; defects are theirs alone.
+
+    Raises:
+        InvalidInputError: it is none of these; the message names the line or the place.
+
+    Examples:
+        >>> import json
+        >>> from pathlib import Path
+        >>> from amem_integrations.evaluation.reading import read_dataset
+        >>> turn = {"turn": "t1", "text": "Calvin wants LRU eviction"}
+        >>> question = {"question": "Which eviction?", "evidence": ["t1"]}
+        >>> _ = Path("mine.jsonl").write_text(f"{json.dumps(turn)}\n{json.dumps(question)}\n")
+        >>> dataset = read_dataset(Path("mine.jsonl"))
+        >>> dataset.asked[0][1].text, dataset.defects
+        ('Which eviction?', {})
     """
     data = _bytes(path)
     try:

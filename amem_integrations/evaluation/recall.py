@@ -28,7 +28,18 @@ CUTOFFS = (5, 10, 20, 30)
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A way of asking a memory."""
+    """A way of asking a memory.
+
+    Attributes:
+        options: how signals are weighed.
+        hops: how many links are followed.
+
+    Examples:
+        >>> from amem_integrations.evaluation.ablation import without
+        >>> from amem_integrations.evaluation.recall import Setup
+        >>> Setup(without(Setup().options, "date"), hops=0).options.date
+        0.0
+    """
 
     options: RecallOptions = DEFAULT_OPTIONS
     hops: int = 1
@@ -38,8 +49,16 @@ class Setup:
 class Run:
     """One way of recall over all questions.
 
-    ranks: of each question's evidence, in the order of `Dataset.asked`.
-    milliseconds: what each question took, without embedding it. setup: None for a baseline.
+    Attributes:
+        name: what it is called.
+        ranks: of each question's evidence, in the order of `Dataset.asked`.
+        milliseconds: what each question took, without embedding it.
+        setup: None for a baseline.
+
+    Examples:
+        >>> from amem_integrations.evaluation.recall import Run
+        >>> Run("by hand", ranks=((1, None),), milliseconds=(2.5,)).setup is None
+        True
     """
 
     name: str
@@ -57,7 +76,33 @@ def ask(
     name: str = NAME,
     progress: Progress | None = None,
 ) -> Run:
-    """What the package's own search finds. Raises whatever `search` raises."""
+    """What the package's own search finds.
+
+    Args:
+        filled: the memory that is asked, see `fill`.
+        setup: how it is asked.
+        questions: the part of its embedder that counts, see `timed`.
+        k: how many notes a question may have.
+        name: what to call the run.
+        progress: called as progress(done, total) in questions.
+
+    Raises:
+        AMemError: whatever a search raises.
+
+    Examples:
+        >>> from amem_integrations import AgenticMemory
+        >>> from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn
+        >>> from amem_integrations.evaluation.ingest import fill
+        >>> from amem_integrations.evaluation.questions import timed
+        >>> from amem_integrations.evaluation.recall import Setup, ask
+        >>> asked = Question("Which eviction?", ("t1",), "single-hop")
+        >>> talk = Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), (asked,))
+        >>> embedder, questions = timed(None)
+        >>> with AgenticMemory(embedder=embedder) as memory:
+        ...     run = ask(fill(memory, Dataset("mine", (talk,))), Setup(), questions, k=10)
+        >>> run.ranks
+        ((1,),)
+    """
 
     def recaller(conversation: Conversation, question: Question, k: int) -> list[str]:
         hits = hits_of(filled, setup, conversation, question.text, k=k, at=question.asked_at)
@@ -98,7 +143,28 @@ def ask_baseline(
     progress: Progress | None = None,
     embedding: Progress | None = None,
 ) -> Run:
-    """What the reference finds, which is `dense`. embedding: its own progress."""
+    """What the reference finds: the nearest turns by cosine.
+
+    Args:
+        dataset: what is asked about.
+        questions: who embeds.
+        k: how many turns a question may have.
+        progress: called as progress(done, total) in questions.
+        embedding: likewise, in turns embedded.
+
+    Raises:
+        ModelError: the embedder failed.
+
+    Examples:
+        >>> from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn
+        >>> from amem_integrations.evaluation.questions import timed
+        >>> from amem_integrations.evaluation.recall import ask_baseline
+        >>> asked = Question("Which eviction?", ("t1",), "single-hop")
+        >>> talk = Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), (asked,))
+        >>> run = ask_baseline(Dataset("mine", (talk,)), timed(None)[1], k=10)
+        >>> run.name, run.ranks
+        ('amem-dense', ((1,),))
+    """
     # Here, since it imports numpy.
     from amem_integrations.evaluation.dense import DenseBaseline
 

@@ -31,7 +31,16 @@ Estimates = Mapping[str, Mapping[str, Estimate]]
 class Scored:
     """A run in numbers.
 
-    difference: of the first run to this one, paired by question; empty for the first run.
+    Attributes:
+        run: the run.
+        estimates: means with intervals, by group ("core", then each category) and metric.
+        difference: of the first run to this one, paired by question; empty for the first run.
+
+    Examples:
+        >>> from amem_integrations.evaluation.recall import Run
+        >>> from amem_integrations.evaluation.report import Scored
+        >>> Scored(Run("by hand", ((1,),), (2.5,)), {}, {}).run.name
+        'by hand'
     """
 
     run: Run
@@ -40,7 +49,23 @@ class Scored:
 
 
 def score(dataset: Dataset, runs: Sequence[Run], cutoffs: Sequence[int]) -> list[Scored]:
-    """Means and intervals of every run, and how far the first is ahead of each other one."""
+    """Means and intervals of every run, and how far the first is ahead of each other one.
+
+    Args:
+        dataset: what was asked about.
+        runs: what was found, over the same questions.
+        cutoffs: at how many notes recall is taken.
+
+    Examples:
+        >>> from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn
+        >>> from amem_integrations.evaluation.recall import Run
+        >>> from amem_integrations.evaluation.report import score
+        >>> asked = Question("Which eviction?", ("t1",), "single-hop")
+        >>> talk = Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), (asked,))
+        >>> [scored] = score(Dataset("mine", (talk,)), [Run("by hand", ((3,),), (2.5,))], [1, 5])
+        >>> scored.estimates["core"]["recall@1"].mean, scored.estimates["core"]["recall@5"].mean
+        (0.0, 1.0)
+    """
     resampling = Resampling(len(dataset.conversations))
     tables = [[scores(ranks, cutoffs) for ranks in run.ranks] for run in runs]
     scored: list[Scored] = []

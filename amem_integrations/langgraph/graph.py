@@ -50,12 +50,33 @@ def create_memory_graph(
     """A graph that remembers the last turn of a conversation: what the user said, and the answer.
 
     Add it as a node, after the one that answers; it reads the state's `messages_key` and writes
-    nothing. Its checkpointer is that of the graph around it: a run that is taken up again makes
-    no second note and asks the model nothing twice. Stream with subgraphs=True to see its steps.
-    namespace: as for `create_memory_tools`. review: stop at an `interrupt` before the commit, and
-    resume with Command(resume=True or False, or a mapping of note id to either).
-    captioner: as for `AMemMiddleware`.
-    A memory that fails does not fail the run: it is logged without content and counted.
+    nothing. Its checkpointer is that of the graph around it: a run that is taken up again makes no
+    second note and asks the model nothing twice. Stream with subgraphs=True to see its steps. A
+    memory that fails does not fail the run: it is logged without content and counted.
+
+    Args:
+        memory: where it is remembered.
+        namespace: as for `create_memory_tools`.
+        messages_key: under which the state has the messages.
+        review: stop at an `interrupt` before the commit, and resume with Command(resume=True or
+            False, or a mapping of note id to either).
+        captioner: as for `AMemMiddleware`.
+
+    Raises:
+        InvalidInputError: an argument cannot be used; when it is run, the run does not say who its
+            user is.
+
+    Examples:
+        >>> from langgraph.graph import START, MessagesState, StateGraph
+        >>> from amem_integrations.langgraph import create_memory_graph
+        >>> builder = StateGraph(MessagesState)
+        >>> _ = builder.add_node("answer", lambda state: {"messages": "A fine name."})
+        >>> _ = builder.add_node("memory", create_memory_graph(memory, namespace="calvin"))
+        >>> _ = builder.add_edge(START, "answer")
+        >>> _ = builder.add_edge("answer", "memory")
+        >>> _ = builder.compile().invoke({"messages": "My boat is called Susie"})
+        >>> sorted(note.content for note in memory.recent(namespace="calvin"))
+        ['A fine name.', 'My boat is called Susie']
     """
     resolve, captioning = namespace_resolver(namespace), captioning_of(captioner)
 

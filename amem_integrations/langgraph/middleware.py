@@ -59,25 +59,47 @@ Turn: TypeAlias = tuple[Namespace, str | None, str, str]
 class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     """Tells an agent's model what the memory knows, and remembers what was said.
 
-    namespace: whose memory, as for `create_memory_tools`. A run that does not say who its user
-        is raises InvalidInputError before any model is asked.
-    k, hops, token_budget, min_relevance: what is recalled for the last user message, as for
-        `AgenticMemory.search`. It goes into the system message as fenced data, and is nowhere
-        else: not in messages, checkpoints or the output. What the messages show anyway is not
-        recalled.
-    write: remember what the user said and the answer: "background" stores them before the reply
-        is returned and forms them afterwards; "after_agent" forms them before; "off" does not.
-    weave: remember only what is new in what was said, idea by idea, as `AgenticMemory.weave` does.
-    tools: give the agent search_memory and manage_memory.
-    review: with write="after_agent", stop at an `interrupt` before a turn's notes are committed,
-        as `create_memory_graph` does; the agent needs a checkpointer.
-    captioner: says in words what the pictures, sounds and files of a message show; a function of
-        an `Attachment`, or a `Captioning`. Without one they are only counted, in the note's
-        metadata.
-    With a memory that was opened with `lifecycle`, it reports which notes the answer made use of.
-    What fails is logged without content and counted in `AgenticMemory.health`. What a turn
-    recalled is what `AgenticMemory.last_recall(namespace)` says after it; its one line of
-    numbers is logged at INFO.
+    What is recalled for the last user message goes into the system message as fenced data, and is
+    nowhere else: not in messages, checkpoints or the output. What the messages show anyway is not
+    recalled. With a memory that was opened with `lifecycle`, it reports which notes the answer made
+    use of. What fails is logged without content and counted in `AgenticMemory.health`. What a turn
+    recalled is what `AgenticMemory.last_recall(namespace)` says after it; its one line of numbers
+    is logged at INFO.
+
+    Args:
+        memory: what it knows, and where it is remembered.
+        namespace: whose memory, as for `create_memory_tools`.
+        k: how many notes are recalled, at most.
+        hops: how many links are followed.
+        token_budget: tokens that they may take of the prompt, at most.
+        min_relevance: as for `AgenticMemory.search`.
+        write: remember what the user said and the answer: "background" stores them before the reply
+            is returned and forms them afterwards; "after_agent" forms them before; "off" does not.
+        tools: give the agent search_memory and manage_memory.
+        review: with write="after_agent", stop at an `interrupt` before a turn's notes are
+            committed, as `create_memory_graph` does; the agent needs a checkpointer.
+        weave: remember only what is new in what was said, idea by idea, as `AgenticMemory.weave`
+            does.
+        captioner: says in words what the pictures, sounds and files of a message show; a function
+            of an `Attachment`, or a `Captioning`. Without one they are only counted, in the note's
+            metadata.
+
+    Raises:
+        InvalidInputError: an argument cannot be used; when the agent runs, the run does not say who
+            its user is, and no model is asked.
+
+    Examples:
+        >>> from langchain.agents import create_agent
+        >>> from amem_integrations.langgraph import AMemMiddleware
+        >>> from amem_integrations.testing import ScriptedChatModel
+        >>> chat = ScriptedChatModel(["Noted.", "Susie, you said."])
+        >>> remembering = AMemMiddleware(memory, namespace=("users", "{user_id}"))
+        >>> agent = create_agent(chat, tools=[], middleware=[remembering])
+        >>> calvin = {"configurable": {"user_id": "calvin"}}
+        >>> _ = agent.invoke({"messages": "My boat is called Susie"}, calvin)
+        >>> _ = agent.invoke({"messages": "What is my boat called?"}, calvin)
+        >>> "My boat is called Susie" in chat.calls[-1].messages[0].text  # the system message
+        True
     """
 
     def __init__(

@@ -38,16 +38,38 @@ from amem_integrations.recall.search import check_counts
 class AMemMemoryBlock(BaseMemoryBlock[str]):
     """A memory block that remembers what it is told, and recalls for the last user message.
 
-    core: the AgenticMemory that holds the notes. namespace: the user.
-    name, priority, accept_short_term_memory: as for any block. A block of priority 0 is never
-        truncated; one of another loses whole notes, the least relevant first.
-    top_k, hops: how many notes are recalled, and how many links are followed. min_relevance: as
-        for `AgenticMemory.search`.
-    max_tokens: what recalled notes may take of the prompt, at most.
-    ingest, roles, captioner: as for `AMemMemory`; a captioner does not travel with a block that
-        is pickled.
-
     It loses no message and fails no turn; `events` counts what went wrong.
+
+    Args:
+        core: the AgenticMemory that holds the notes.
+        namespace: the user.
+        captioner: as for `AMemMemory`; it does not travel with a block that is pickled.
+        **fields: the others of these, and `accept_short_term_memory`, as for any block.
+
+    Attributes:
+        name: as for any block.
+        priority: as for any block. A block of priority 0 is never truncated; one of another loses
+            whole notes, the least relevant first.
+        top_k: how many notes are recalled, at most.
+        hops: how many links are followed.
+        min_relevance: as for `AgenticMemory.search`.
+        max_tokens: what recalled notes may take of the prompt, at most.
+        ingest: as for `AMemMemory`.
+        roles: whose messages become notes.
+
+    Raises:
+        InvalidInputError: an argument cannot be used.
+
+    Examples:
+        >>> import asyncio
+        >>> from llama_index.core.llms import ChatMessage
+        >>> from amem_integrations.llama_index import AMemMemoryBlock
+        >>> block = AMemMemoryBlock(memory, namespace="calvin", name="known", max_tokens=500)
+        >>> said = ChatMessage(role="user", content="My dog is called Rex.")
+        >>> asyncio.run(block.aput([said]))
+        >>> question = ChatMessage(role="user", content="What is my dog called?")
+        >>> "Rex" in asyncio.run(block.aget([question])), block.events
+        (True, {})
     """
 
     # A field that is misspelt would be left out without a word.

@@ -46,8 +46,34 @@ class AMemMemory(Conversation):
     """A chat memory whose messages become notes, recalled in every later session of a user.
 
     Made by `from_defaults`. Each user and assistant message becomes a note once, when it is put.
-    Reading recalls what the notes say to the last user message, once a turn, without a model
-    call. A memory that fails never fails the turn; `events` and the memory's `health` count it.
+    Reading recalls what the notes say to the last user message, once a turn, without a model call.
+    A memory that fails never fails the turn; `events` and the memory's `health` count it.
+
+    Attributes:
+        namespace: the user.
+        top_k: how many notes are recalled, at most.
+        hops: how many links are followed.
+        min_relevance: as for `AgenticMemory.search`.
+        ingest: when notes are formed.
+        roles: whose messages become notes.
+        scope: "user" or "session".
+        max_tokens: what recalled notes may take of the prompt, at most.
+        placing: where they go, see `insert_method`.
+
+    Examples:
+        >>> from llama_index.core.llms import ChatMessage
+        >>> from amem_integrations.llama_index import AMemMemory
+        >>> monday = AMemMemory.from_defaults(core=memory, namespace="calvin")
+        >>> monday.put(ChatMessage(role="user", content="My dog is called Rex."))
+        >>> tuesday = AMemMemory.from_defaults(core=memory, namespace="calvin")
+        >>> tuesday.put(ChatMessage(role="user", content="What is my dog called?"))
+        >>> "My dog is called Rex." in tuesday.get()[0].content
+        True
+        >>> tuesday.flush(timeout=30), tuesday.events  # notes are formed, nothing went wrong
+        (True, {})
+        >>> tuesday.forget().notes  # what Calvin said, in every session
+        2
+        >>> tuesday.close()
     """
 
     @classmethod
@@ -80,26 +106,49 @@ class AMemMemory(Conversation):
     ) -> Self:
         """A memory of one session of one user.
 
-        core: the AgenticMemory that holds the notes; without one, `location`, `llm` and
-            `embed_model` open one, the models by default those set in LlamaIndex's `Settings`.
-        namespace: the user. Without one, notes are private to this object.
-        session_id: the conversation. An utterance is known by its session, its words, and how
-            often they were said in the chat before, so that a history may be handed over again.
-            A new conversation under an old id, without its chat, may thus repeat old notes.
-        top_k, hops: how many notes are recalled, and how many links are followed.
-        min_relevance: as for `AgenticMemory.search`.
-        max_tokens: what recalled notes may take of the prompt, at most.
-        ingest: "background" forms notes in a thread, "await" before `put` returns, "manual"
-            when `flush` is called. In each case the text is stored when it is put.
-        roles: whose messages become notes. scope: "session" recalls this session's only.
-        insert_method: "system", "user" (with the user's question), or "auto": into the chat's
-            system message if it has one, else with the question; so no prompt gets a second
-            system message, and the beginning of a long chat stays the same from turn to turn.
-        captioner: says in words what the pictures, sounds and files of a message show; a function
-            of an `Attachment`, or a `Captioning`. `put` waits for it. Without one they are only
-            counted, in the note's metadata.
-        kwargs: what LlamaIndex's `Memory.from_defaults` takes besides. Without a chat store
-            or database, the chat is kept in the process and travels with this object.
+        Args:
+            core: the AgenticMemory that holds the notes; without one, `location`, `llm` and
+                `embed_model` open one.
+            namespace: the user. Without one, notes are private to this object.
+            session_id: the conversation. An utterance is known by its session, its words, and how
+                often they were said in the chat before, so that a history may be handed over again.
+                A new conversation under an old id, without its chat, may thus repeat old notes.
+            llm: who judges, where there is no `core`; by default the one set in LlamaIndex's
+                `Settings`.
+            embed_model: who embeds, likewise.
+            location: as for `AgenticMemory`.
+            top_k: how many notes are recalled, at most.
+            hops: how many links are followed.
+            min_relevance: as for `AgenticMemory.search`.
+            ingest: "background" forms notes in a thread, "await" before `put` returns, "manual"
+                when `flush` is called. In each case the text is stored when it is put.
+            roles: whose messages become notes.
+            scope: "session" recalls this session's only.
+            max_tokens: what recalled notes may take of the prompt, at most.
+            insert_method: "system", "user" (with the user's question), or "auto": into the chat's
+                system message if it has one, else with the question; so no prompt gets a second
+                system message, and the beginning of a long chat stays the same from turn to turn.
+            memory_blocks: LlamaIndex's, beside the notes.
+            chat_history: messages to begin with.
+            captioner: says in words what the pictures, sounds and files of a message show; a
+                function of an `Attachment`, or a `Captioning`. `put` waits for it. Without one they
+                are only counted, in the note's metadata.
+            token_limit: of the whole prompt.
+            **kwargs: what LlamaIndex's `Memory.from_defaults` takes besides. Without a chat store
+                or database, the chat is kept in the process and travels with this object.
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            StoreError: the memory cannot be opened.
+            ModelUnavailableError: the model or embedder cannot be had.
+
+        Examples:
+            >>> from llama_index.core.llms import ChatMessage
+            >>> from amem_integrations.llama_index import AMemMemory
+            >>> said = [ChatMessage(role="user", content="My dog is called Rex.")]
+            >>> chat = AMemMemory.from_defaults(core=memory, namespace="calvin", chat_history=said)
+            >>> [message.content for message in chat.get_all()], memory.count("calvin")
+            (['My dog is called Rex.'], 1)
         """
         check_choice("ingest", ingest, tuple(INGESTS))
         check_choice("scope", scope, SCOPES)
@@ -224,7 +273,15 @@ class AMemMemory(Conversation):
         """Write the notes that wait, form those that are raw, put everything on disk.
 
         A note whose model failed is tried again in the background, when its time has come.
-        Returns False if notes were still waiting after `timeout` seconds. Raises StoreError.
+
+        Args:
+            timeout: seconds to wait, at most; None for as long as it takes.
+
+        Returns:
+            False if notes were still waiting after that time.
+
+        Raises:
+            StoreError: the store cannot be written.
         """
         return self._drive(self._flush(NOW, timeout))
 
@@ -236,6 +293,13 @@ class AMemMemory(Conversation):
         """Remove a note and what it caused; without one, all that `scope` covers.
 
         The chat stays; `reset` clears it.
+
+        Args:
+            note: the note, or its id; None for all.
+
+        Raises:
+            InvalidInputError: this can be no note.
+            StoreError: it could not be removed.
         """
         return self._drive(self._forget(NOW, note))
 

@@ -44,8 +44,19 @@ class ActivityRow:
 class ActivityData:
     """Rows in the order in which notes were made, and where each period begins (UTC).
 
-    period: the length of one, a name in PERIODS. sums: for each kind, of all notes, shown or
-    not, how often in each period. total: notes there are.
+    Attributes:
+        rows_of: a note each, with how often what happened to it in which period.
+        periods: when each begins.
+        period: the length of one, such as "day".
+        sums: for each kind, of all notes, shown or not, how often in each period.
+        total: notes there are.
+
+    Examples:
+        >>> from amem_integrations.lifecycle.entry import Entry
+        >>> from amem_integrations.plots import activity_data
+        >>> data = activity_data([Entry(memory.add("Tea is served at four"))])
+        >>> [(row["content"], row["created"]) for row in data.rows]
+        [('Tea is served at four', 1)]
     """
 
     rows_of: tuple[ActivityRow, ...]
@@ -77,8 +88,19 @@ def activity_data(
 ) -> ActivityData:
     """What happened to each note when; of more than `limit` notes, the most active.
 
-    used: by note id, when it was used, besides what the notes themselves keep of that: their
-        last use, and those that contradicted them lately.
+    Args:
+        entries: notes, each with its revisions.
+        used: by note id, when it was used, besides what the notes themselves keep of that: their
+            last use, and those that contradicted them lately.
+        limit: how many notes have a row, at most.
+
+    Examples:
+        >>> from amem_integrations.lifecycle.entry import Entry
+        >>> from amem_integrations.plots import activity_data
+        >>> note = memory.add("Tea is served at four")
+        >>> data = activity_data([Entry(note)], used={note.id: [note.created_at]})
+        >>> data.total, sum(data.sums["used"])
+        (1, 1)
     """
     used = used or {}
     events = {entry.note.id: list(_events(entry, used.get(entry.note.id, ()))) for entry in entries}

@@ -46,8 +46,20 @@ class MapState:
 class MapData:
     """Both states over the same axes, and the groups in the order of a legend.
 
-    method: the one that was used; t-SNE makes no map of fewer than five different vectors, and
-    PCA takes its place. total: notes with vectors that there are.
+    Attributes:
+        before: all notes as they were first understood.
+        after: all notes as they are.
+        groups: their names.
+        method: the one that was used; t-SNE makes no map of fewer than five different vectors, and
+            PCA takes its place.
+        total: notes with vectors that there are.
+
+    Examples:
+        >>> from amem_integrations.plots import map_data
+        >>> note = memory.add("Tea is served at four")
+        >>> data = map_data([note], {note.id: [1.0, 0.0]}, {note.id: [0.0, 1.0]}, by="tier")
+        >>> data.groups, data.rows[0]["moved"]
+        (('short',), 1.0)
     """
 
     before: MapState
@@ -87,9 +99,28 @@ def map_data(
 ) -> MapData:
     """Both states of those `notes` that have a vector in each; of more than `limit`, the first.
 
-    by: "cluster" is k-means on each state by itself, with the one k in 2–7 whose mean silhouette
-    over both is highest, so that neither is favoured; clusters of the two are paired by the notes
-    that they share. "tag", "speaker", "session", "tier" are the same groups in both.
+    Args:
+        notes: what is to be shown.
+        before: a vector by note id.
+        after: likewise.
+        method: "pca" or "tsne".
+        by: "cluster" is k-means on each state by itself, with the one k in 2–7 whose mean
+            silhouette over both is highest, so that neither is favoured; clusters of the two are
+            paired by the notes that they share. "tag", "speaker", "session", "tier" are the same
+            groups in both.
+        limit: how many notes, at most.
+
+    Raises:
+        InvalidInputError: a value cannot be used.
+        ModuleNotFoundError: the extra `plots` is not installed.
+
+    Examples:
+        >>> from amem_integrations.plots import map_data
+        >>> notes = memory.add_many(["Tea is served at four", "The tram leaves at nine"])
+        >>> vectors = {notes[0].id: [1.0, 0.0], notes[1].id: [0.0, 1.0]}
+        >>> data = map_data(notes, vectors, vectors, by="session")
+        >>> data.method, data.total, data.after.points[0].moved
+        ('pca', 2, 0.0)
     """
     check_by(by)
     if method not in METHODS:

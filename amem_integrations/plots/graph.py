@@ -37,7 +37,20 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class GraphData:
-    """Nodes, edges, and the groups in the order of a legend. total: notes there are."""
+    """Nodes, edges, and the groups in the order of a legend.
+
+    Attributes:
+        nodes: a note each.
+        edges: a link each.
+        groups: their names.
+        total: notes there are.
+
+    Examples:
+        >>> from amem_integrations.plots import graph_data
+        >>> data = graph_data([memory.add("Tea is served at four", speaker="Ada")], by="speaker")
+        >>> [(node.content, node.group) for node in data.nodes], data.edges
+        ([('Tea is served at four', 'Ada')], ())
+    """
 
     nodes: tuple[GraphNode, ...]
     edges: tuple[GraphEdge, ...]
@@ -60,8 +73,23 @@ class GraphData:
 def graph_data(notes: Sequence[Note], *, by: By = "cluster", limit: int = 1000) -> GraphData:
     """The graph of `notes` and the links among them; of more than `limit`, the best linked.
 
-    by: group notes by "cluster" of links (Louvain's communities), "tag", "speaker", "session" or
-        "tier".
+    Args:
+        notes: what is to be shown.
+        by: group notes by "cluster" of links (Louvain's communities), "tag", "speaker", "session"
+            or "tier".
+        limit: how many notes, at most.
+
+    Raises:
+        InvalidInputError: there is no such grouping.
+        ModuleNotFoundError: the extra `plots` is not installed.
+
+    Examples:
+        >>> from amem_integrations.plots import graph_data
+        >>> _ = memory.add("A cache would fix the slow product page", session="s1")
+        >>> _ = memory.add("Then a cache for the product page", session="s1")
+        >>> data = graph_data(memory.recent(), by="session")
+        >>> data.groups, [edge.kind for edge in data.edges]
+        (('s1',), ['shared-words'])
     """
     check_by(by)
     present = {note.id for note in notes}

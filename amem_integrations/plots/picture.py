@@ -30,10 +30,22 @@ summary { cursor: pointer; }
 class Picture:
     """A drawn picture with the data it was drawn from.
 
-    figure: the `plotly.graph_objects.Figure`, to change what you like. data: what it shows, as
-    dataclasses; rows: the same as a table, a mapping a row (`pandas.DataFrame(picture.rows)`).
-    remarks: what a reader should know, such as that not all notes are shown.
     A notebook shows it when it is a cell's last value.
+
+    Attributes:
+        figure: the `plotly.graph_objects.Figure`, to change what you like.
+        title: what it is of.
+        data: what it shows, as dataclasses.
+        rows: the same as a table, a mapping a row (`pandas.DataFrame(picture.rows)`).
+        remarks: what a reader should know, such as that not all notes are shown.
+
+    Examples:
+        >>> from amem_integrations.plots import note_graph
+        >>> _ = memory.add_many(["Tea is served at four", "The tram leaves at nine"])
+        >>> picture = note_graph(memory)
+        >>> picture
+        <Picture: Notes and links of default, 2 rows of data>
+        >>> picture.write_html("graph.html")
     """
 
     figure: Any
@@ -86,7 +98,14 @@ class Picture:
         )
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
-        """Save `html()`, which any browser opens without a network. Raises OSError."""
+        """Save `html()`, which any browser opens without a network.
+
+        Args:
+            path: of the file.
+
+        Raises:
+            OSError: it cannot be written.
+        """
         Path(path).write_text(self.html(), "utf-8")
 
     def write_image(
@@ -99,8 +118,17 @@ class Picture:
     ) -> None:
         """Save for print: PNG, SVG, PDF, JPEG or WebP, by the ending of `path`.
 
-        width, height: in pixels, multiplied by `scale`. Chrome or Chromium does the drawing.
-        Raises InvalidInputError for another ending, AMemError where there is no browser.
+        Chrome or Chromium does the drawing.
+
+        Args:
+            path: of the file.
+            width: in pixels, multiplied by `scale`; None: as the figure has it.
+            height: likewise.
+            scale: how many pixels of the file make one of the figure.
+
+        Raises:
+            InvalidInputError: the file has another ending.
+            AMemError: there is no browser.
         """
         target = Path(path)
         if target.suffix.lower() not in _IMAGES:

@@ -46,10 +46,25 @@ def note_graph(
 ) -> Picture:
     """The notes of a namespace and their links; a link is as wide as it weighs.
 
-    by: what colours stand for: "cluster" (communities of links), "tag", "speaker", "session" or
-        "tier".
-    limit: how many notes at most, the best linked ones; `remarks` says when some are left out.
-    Raises InvalidInputError, StoreError, ModuleNotFoundError without the extra `plots`.
+    Args:
+        memory: whose notes they are.
+        namespace: one label or several.
+        by: what colours stand for: "cluster" (communities of links), "tag", "speaker", "session" or
+            "tier".
+        limit: how many notes at most, the best linked ones; `remarks` says when some are left out.
+
+    Raises:
+        InvalidInputError: a value cannot be used.
+        StoreError: the store cannot be read.
+        ModuleNotFoundError: the extra `plots` is not installed.
+
+    Examples:
+        >>> from amem_integrations.plots import note_graph
+        >>> _ = memory.add("A cache would fix the slow product page", session="s1", speaker="Ada")
+        >>> _ = memory.add("Then a cache for the product page", session="s1", speaker="Bea")
+        >>> picture = note_graph(memory, by="speaker")
+        >>> picture.data.groups, len(picture.data.edges)
+        (('Ada', 'Bea'), 1)
     """
     home = as_namespace(namespace)
     _check_limit(limit)
@@ -75,12 +90,31 @@ def embedding_map(
 ) -> Picture:
     """Where the notes lie in the embedder's space, before and after evolution (the paper's figure).
 
-    Before: each note as its present text was first understood, told from its revisions and
-    embedded again; this asks the embedder, and changes nothing. After: the stored vectors.
-    method: "pca" or "tsne". by: "cluster" is k-means on each state by itself; or "tag",
-    "speaker", "session", "tier". The silhouette of these groups, in the embedder's space and by
-    cosine, says how tight they are. evolution: False shows only the notes as they are now.
-    limit: how many notes at most, the newest. Raises as `note_graph`, and ModelError.
+    Before: each note as its present text was first understood, told from its revisions and embedded
+    again; this asks the embedder, and changes nothing. After: the stored vectors. The silhouette of
+    the groups, in the embedder's space and by cosine, says how tight they are.
+
+    Args:
+        memory: whose notes they are.
+        namespace: one label or several.
+        method: "pca" or "tsne".
+        by: "cluster" is k-means on each state by itself; or "tag", "speaker", "session", "tier".
+        evolution: False shows only the notes as they are now.
+        limit: how many notes at most, the newest.
+
+    Raises:
+        InvalidInputError: a value cannot be used.
+        StoreError: the store cannot be read.
+        ModelError: the embedder failed.
+        ModuleNotFoundError: the extra `plots` is not installed.
+
+    Examples:
+        >>> from amem_integrations.plots import embedding_map
+        >>> _ = memory.add("Bea runs the bakery on Mill Road")
+        >>> _ = memory.add("The bakery on Mill Road sells rye bread")
+        >>> picture = embedding_map(memory, by="tier")
+        >>> [point.moved > 0 for point in picture.data.after.points]  # the older one evolved
+        [False, True]
     """
     home = as_namespace(namespace)
     _check_limit(limit)
@@ -124,9 +158,24 @@ def activity_heatmap(
 ) -> Picture:
     """When notes were made, evolved, changed and used: notes by time, in UTC.
 
-    used: by note id, when it was used, if you keep track of that; a note itself keeps its last use
-    only. limit: how many notes have a row at most, the most active ones; the bars count all.
-    Raises as `note_graph`.
+    Args:
+        memory: whose notes they are.
+        namespace: one label or several.
+        used: by note id, when it was used, if you keep track of that; a note itself keeps its last
+            use only.
+        limit: how many notes have a row at most, the most active ones; the bars count all.
+
+    Raises:
+        InvalidInputError: a value cannot be used.
+        StoreError: the store cannot be read.
+        ModuleNotFoundError: the extra `plots` is not installed.
+
+    Examples:
+        >>> from amem_integrations.plots import activity_heatmap
+        >>> _ = memory.add_many(["Tea is served at four", "The tram leaves at nine"])
+        >>> picture = activity_heatmap(memory)
+        >>> sum(picture.data.sums["created"])
+        2
     """
     home = as_namespace(namespace)
     _check_limit(limit)
@@ -154,7 +203,24 @@ def trajectory(
 ) -> Picture:
     """One note's versions in order: what changed, when, and because of which note.
 
-    limit: how many versions at most, the newest. Raises NoteNotFoundError, and as `note_graph`.
+    Args:
+        memory: whose note it is.
+        note: the note, or its id.
+        namespace: where an id is looked up.
+        limit: how many versions at most, the newest.
+
+    Raises:
+        NoteNotFoundError: there is no such note in the namespace.
+        InvalidInputError: a value cannot be used.
+        StoreError: the store cannot be read.
+        ModuleNotFoundError: the extra `plots` is not installed.
+
+    Examples:
+        >>> from amem_integrations.plots import trajectory
+        >>> note = memory.add("Bea runs the bakery on Mill Road")
+        >>> _ = memory.add("The bakery on Mill Road sells rye bread")
+        >>> [step.kind for step in trajectory(memory, note).data.steps]
+        ['created', 'formed', 'evolved']
     """
     note_id, home = address(note, namespace)
     _check_limit(limit)

@@ -41,7 +41,21 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryData:
-    """The steps of a note, oldest first; total: how many versions there were."""
+    """The steps of a note, oldest first.
+
+    Attributes:
+        id: of the note.
+        content: its text now.
+        steps: a version each, with what changed and because of which note.
+        total: how many versions there were.
+
+    Examples:
+        >>> from amem_integrations.plots import trajectory_data
+        >>> note = memory.add("Tea is served at four")
+        >>> data = trajectory_data(note, memory.history(note), {})
+        >>> [row["field"] for row in data.rows][:1], data.total
+        (['content'], 2)
+    """
 
     id: str
     content: str
@@ -73,7 +87,18 @@ def trajectory_data(
 ) -> TrajectoryData:
     """The versions of `note`; of more than `limit`, the newest.
 
-    revisions: all of the note's, oldest first. others: the content of the notes that these name.
+    Args:
+        note: as it is now.
+        revisions: all of the note's, oldest first.
+        others: the content of the notes that these name, by id.
+        limit: how many versions, at most.
+
+    Examples:
+        >>> from amem_integrations.plots import trajectory_data
+        >>> note = memory.add("Tea is served at four")
+        >>> data = trajectory_data(note, memory.history(note), {}, limit=1)
+        >>> [step.kind for step in data.steps]
+        ['formed']
     """
     first = {"content": note.content, **_FIRST}
     for revision in reversed(revisions):

@@ -36,8 +36,19 @@ Replies = Iterable[Reply | Callable[[list[BaseMessage]], Reply]]
 class Call:
     """One time that the model was asked.
 
-    method: "json_schema", "function_calling" or "json_mode" when structured output was asked
-        for, else None.
+    Attributes:
+        messages: the prompt.
+        kwargs: what else it was given, such as bound tools.
+        tags: of the run.
+        method: "json_schema", "function_calling" or "json_mode" when structured output was asked
+            for, else None.
+
+    Examples:
+        >>> from amem_integrations.testing import ScriptedChatModel
+        >>> model = ScriptedChatModel(["Noted."])
+        >>> _ = model.invoke("My boat is called Susie")
+        >>> [call.messages[0].text for call in model.calls]
+        ['My boat is called Susie']
     """
 
     messages: list[BaseMessage]
@@ -47,16 +58,33 @@ class Call:
 
 
 class ScriptedChatModel(BaseChatModel):
-    """Answers from a script: one reply a call, in order.
+    """Answers from a script: one reply a call, in order; a LangChain chat model.
 
-    replies: a reply each, or a function of the messages that makes one; or one such function for
-        all calls. A JSON object is answered as a tool call where tools are bound, else as text.
-    after: what happens when the script has run out: "error" or "repeat" the last reply.
-    latency: seconds before each answer.
-    usage: token counts of each answer; estimated from the texts when not given. A message that
-        has its own usage keeps it.
-    methods: the ways of structured output it can do; asking for another raises ValueError, as
-        real models do.
+    Args:
+        replies: a reply each (a text, a JSON object, a whole message, or an exception to raise), or
+            a function of the messages that makes one; or one such function for all calls. A JSON
+            object is answered as a tool call where tools are bound, else as text.
+        **settings: the attributes below.
+
+    Attributes:
+        after: what happens when the script has run out: "error" or "repeat" the last reply.
+        latency: seconds before each answer.
+        usage: token counts of each answer; estimated from the texts when not given. A message that
+            has its own usage keeps it.
+        model_name: as the model reports it.
+        methods: the ways of structured output it can do; asking for another raises ValueError, as
+            real models do.
+
+    Raises:
+        ScriptExhaustedError: it is asked more often than the script has replies.
+
+    Examples:
+        >>> from amem_integrations import AgenticMemory
+        >>> from amem_integrations.testing import ScriptedChatModel
+        >>> said = {"keywords": ["boat", "Susie"], "tags": ["boats", "names"], "context": "A name."}
+        >>> with AgenticMemory(model=ScriptedChatModel([said])) as memory:
+        ...     print(memory.add("My boat is called Susie").context)
+        A name.
     """
 
     after: Literal["error", "repeat"] = "error"

@@ -29,7 +29,18 @@ _MAX_CHARS = 20_000
 class HashEmbedder:
     """Deterministic vectors of unit length, near for texts that share words (`ports.Embedder`).
 
-    A text without letters or digits gets a fixed vector of its own.
+    It knows no meaning. A text without letters or digits gets a fixed vector of its own.
+
+    Args:
+        dimension: how long the vectors are.
+
+    Examples:
+        >>> from amem_integrations import AgenticMemory
+        >>> from amem_integrations.testing import HashEmbedder
+        >>> with AgenticMemory(embedder=HashEmbedder()) as memory:
+        ...     _ = memory.add("My boat is called Susie")
+        ...     print(memory.search("boats")[0].note.content)
+        My boat is called Susie
     """
 
     def __init__(self, dimension: int = 256) -> None:
@@ -37,9 +48,11 @@ class HashEmbedder:
         self.name = f"hash-{dimension}"
 
     def embed_documents(self, texts: list[str]) -> list[Vector]:
+        """`Embedder.embed_documents`, by hashing."""
         return [self.embed_query(text) for text in texts]
 
     def embed_query(self, text: str) -> Vector:
+        """`Embedder.embed_query`, by hashing."""
         vector = [0.0] * self.dimension
         pieces = Counter(_PIECES.findall(text[:_MAX_CHARS].casefold()))
         for piece, count in pieces.items():
@@ -54,9 +67,11 @@ class HashEmbedder:
         return [number / length for number in vector]
 
     async def aembed_documents(self, texts: list[str]) -> list[Vector]:
+        """`embed_documents`, awaited."""
         return self.embed_documents(texts)
 
     async def aembed_query(self, text: str) -> Vector:
+        """`embed_query`, awaited."""
         return self.embed_query(text)
 
 

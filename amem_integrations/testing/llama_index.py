@@ -43,7 +43,19 @@ Replies = Iterable[Reply | Callable[[list[ChatMessage]], Reply]]
 
 @dataclass(frozen=True)
 class LLMCall:
-    """One time that the LLM was asked. tools: the names of those offered."""
+    """One time that the LLM was asked.
+
+    Attributes:
+        messages: the prompt.
+        tools: the names of those offered.
+
+    Examples:
+        >>> from amem_integrations.testing.llama_index import ScriptedLLM
+        >>> llm = ScriptedLLM(["Noted."])
+        >>> _ = llm.complete("My dog is called Rex")
+        >>> llm.calls[0].text, llm.calls[0].tools
+        ('user: My dog is called Rex', ())
+    """
 
     messages: list[ChatMessage]
     tools: tuple[str, ...] = ()
@@ -55,7 +67,20 @@ class LLMCall:
 
 
 def call_tool(name: str, /, **arguments: Any) -> ChatMessage:
-    """A reply that calls a tool."""
+    """A reply that calls a tool.
+
+    Args:
+        name: of the tool.
+        **arguments: for it.
+
+    Examples:
+        >>> from llama_index.core.llms import ChatMessage
+        >>> from amem_integrations.testing.llama_index import ScriptedFunctionCallingLLM, call_tool
+        >>> llm = ScriptedFunctionCallingLLM([call_tool("recall", query="the dog")])
+        >>> response = llm.chat([ChatMessage(role="user", content="What is my dog called?")])
+        >>> [call.tool_name for call in llm.get_tool_calls_from_response(response)]
+        ['recall']
+    """
     call = ToolCallBlock(tool_call_id=f"call_{name}", tool_name=name, tool_kwargs=arguments)
     return ChatMessage(role=MessageRole.ASSISTANT, blocks=[call])
 
@@ -78,10 +103,25 @@ def _complete(method: _F) -> _F:
 class ScriptedLLM(LLM):
     """A chat LLM without function calling that answers from a script: one reply a call.
 
-    replies: a reply each, or a function of the messages that makes one; or one such function
-        for all calls. A JSON object is answered as text.
-    after: what happens when the script has run out: "error", or "repeat" the last reply.
-    latency: seconds before each answer.
+    Args:
+        replies: a reply each (a text, a JSON object, a whole message, or an exception to raise), or
+            a function of the messages that makes one; or one such function for all calls. A JSON
+            object is answered as text.
+        **settings: the attributes below.
+
+    Attributes:
+        after: what happens when the script has run out: "error", or "repeat" the last reply.
+        latency: seconds before each answer.
+        model_name: as the LLM reports it.
+        context_window: likewise, in tokens.
+
+    Raises:
+        ScriptExhaustedError: it is asked more often than the script has replies.
+
+    Examples:
+        >>> from amem_integrations.testing.llama_index import ScriptedLLM
+        >>> ScriptedLLM(["Rex, you said."]).complete("What is my dog called?").text
+        'Rex, you said.'
     """
 
     after: Literal["error", "repeat"] = "error"
@@ -202,8 +242,27 @@ class ScriptedLLM(LLM):
 class ScriptedFunctionCallingLLM(ScriptedLLM, FunctionCallingLLM):
     """A `ScriptedLLM` that calls functions.
 
-    A JSON object is answered as a call of the first tool where tools are offered; `call_tool`
-    makes a reply that calls another.
+    A JSON object is answered as a call of the first tool where tools are offered; `call_tool` makes
+    a reply that calls another.
+
+    Args:
+        replies: as for `ScriptedLLM`.
+        **settings: as for `ScriptedLLM`.
+
+    Attributes:
+        after: as for `ScriptedLLM`, and so the others.
+        latency: in seconds.
+        model_name: as the LLM reports it.
+        context_window: in tokens.
+
+    Examples:
+        >>> from llama_index.core.tools import FunctionTool
+        >>> from amem_integrations.testing.llama_index import ScriptedFunctionCallingLLM
+        >>> def recall(query: str) -> str:
+        ...     return "Rex"
+        >>> llm = ScriptedFunctionCallingLLM([{"query": "dog"}])
+        >>> llm.predict_and_call([FunctionTool.from_defaults(recall)], "The dog?").response
+        'Rex'
     """
 
     @classmethod

@@ -19,9 +19,17 @@ __all__ = ["Budget", "Cost", "Evidence", "Factory", "Means", "System"]
 class Budget:
     """How much evidence a question may have.
 
-    k: notes or turns at most. tokens: of the text, as `tokens.estimate_tokens` counts, at most;
-    None: no limit. A system that always gives everything, or a page of summaries, may heed
-    neither; the report shows what it took.
+    A system that always gives everything, or a page of summaries, may heed neither; the report
+    shows what it took.
+
+    Attributes:
+        k: notes or turns at most.
+        tokens: of the text, as `tokens.estimate_tokens` counts, at most; None: no limit.
+
+    Examples:
+        >>> from amem_integrations.evaluation.qa.system import Budget
+        >>> Budget(tokens=600)
+        Budget(k=10, tokens=600)
     """
 
     k: int = 10
@@ -32,8 +40,14 @@ class Budget:
 class Evidence:
     """What a reader is shown for one question.
 
-    text: it goes into the reader's prompt as it is; "" where nothing was found. turns: ids of
-    the turns that it rests on, best first, for recall of evidence.
+    Attributes:
+        text: it goes into the reader's prompt as it is; "" where nothing was found.
+        turns: ids of the turns that it rests on, best first, for recall of evidence.
+
+    Examples:
+        >>> from amem_integrations.evaluation.qa.system import Evidence
+        >>> Evidence("Calvin: LRU eviction, please.", turns=("t1",)).turns
+        ('t1',)
     """
 
     text: str
@@ -44,7 +58,16 @@ class Evidence:
 class Cost:
     """What a system is expected to ask of a model; the reader's own calls are not part of it.
 
-    evidence: tokens of the text that one question is shown.
+    Attributes:
+        calls: questions put to the model.
+        tokens_in: of the prompts.
+        tokens_out: of the answers.
+        evidence: tokens of the text that one question is shown.
+
+    Examples:
+        >>> from amem_integrations.evaluation.qa.system import Cost
+        >>> Cost(evidence=600).calls
+        0
     """
 
     calls: int = 0
@@ -57,8 +80,19 @@ class Cost:
 class Means:
     """What a system is made of. The model counts, and stops at the run's limits.
 
-    model: None where the run has none; `str` of it is its name, the same in every process.
-    location: where notes are kept for another run, or None. seed: of whatever is drawn.
+    Attributes:
+        dataset: what is asked about.
+        embedder: who embeds.
+        model: None where the run has none; `str` of it is its name, the same in every process.
+        location: where notes are kept for another run, or None.
+        seed: of whatever is drawn.
+
+    Examples:
+        >>> from amem_integrations.evaluation.dataset import Dataset
+        >>> from amem_integrations.evaluation.qa.system import Means
+        >>> from amem_integrations.evaluation.questions import timed
+        >>> Means(Dataset("mine", ()), timed(None)[0]).model is None
+        True
     """
 
     dataset: Dataset
@@ -69,10 +103,32 @@ class Means:
 
 
 class System(Protocol):
-    """A memory, full or empty. Errors of the package leave the question or conversation marked."""
+    """A memory, full or empty. Errors of the package leave the question or conversation marked.
+
+    Its methods are told of a `conversation`, of one `question` and of its `budget`.
+
+    Examples:
+        >>> from amem_integrations.evaluation.qa.system import Cost, Evidence
+        >>> class LastTurn:
+        ...     name = "last-turn"
+        ...     def __init__(self, means): ...
+        ...     def cost(self, conversation, budget):
+        ...         return Cost()
+        ...     def prepare(self, conversation): ...
+        ...     def evidence(self, conversation, question, budget):
+        ...         turn = conversation.turns[-1]
+        ...         return Evidence(turn.text, (turn.id,))
+        ...     def close(self): ...
+        >>> from amem_integrations.evaluation.dataset import Conversation, Turn
+        >>> talk = Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), ())
+        >>> LastTurn(None).evidence(talk, None, None).text
+        'Calvin wants LRU eviction'
+    """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What reports call it."""
+        ...
 
     def cost(self, conversation: Conversation, budget: Budget) -> Cost:
         """Of preparing the conversation and finding evidence for each of its questions.
@@ -98,4 +154,4 @@ class System(Protocol):
 
 
 Factory: TypeAlias = Callable[[Means], System]
-"""Raises InvalidInputError where the means lack something, such as a model."""
+"""Makes a system. Raises InvalidInputError where the means lack something, such as a model."""

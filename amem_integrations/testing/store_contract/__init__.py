@@ -47,7 +47,21 @@ class StoreContract(
     ExpiryContract,
     RunningContract,
 ):
-    """Every part of the contract; a subclass says how its store is opened (`open_store`).
+    """Every part of the contract of a LangGraph store; a subclass says how its store is opened.
 
-    It may name known `differences`, and tell a clock of its own to `pass_time`.
+    Every test calls a store in its sync and in its async form. A subclass may name known
+    `differences`, and tell a clock of its own to `pass_time`.
+
+    Examples:
+        >>> from contextlib import contextmanager
+        >>> from amem_integrations.testing import StoreContract
+        >>> from langgraph.store.memory import InMemoryStore
+        >>> class TestMyStore(StoreContract):  # in a module that pytest collects
+        ...     differences = {"test_the_time_of_creation_survives_updates": "it is made anew"}
+        ...
+        ...     @contextmanager
+        ...     def open_store(self, *, index, ttl):
+        ...         yield InMemoryStore(index=index)
+        >>> len([name for name in dir(TestMyStore) if name.startswith("test_")]) > 100
+        True
     """

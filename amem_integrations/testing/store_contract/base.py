@@ -128,14 +128,27 @@ class ContractBase(ABC):
     def open_store(
         self, *, index: IndexConfig, ttl: TTLConfig | None
     ) -> AbstractContextManager[BaseStore]:
-        """A new, empty store, which is closed when the context ends."""
+        """A new, empty store, which is closed when the context ends.
+
+        Args:
+            index: what it indexes, and how.
+            ttl: how long items live; None: for good.
+        """
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass for the store; one with a clock of its own need not wait."""
+        """Let time pass for the store; one with a clock of its own need not wait.
+
+        Args:
+            seconds: how much.
+        """
         sleep(seconds)
 
     def sweep(self, store: BaseStore) -> int:
-        """Remove what is past its time; returns how many items that were."""
+        """Remove what is past its time; returns how many items that were.
+
+        Args:
+            store: whose items.
+        """
         return cast("Any", store).sweep_ttl()
 
     @pytest.fixture(params=["sync", "async"])
