@@ -80,20 +80,28 @@ def exports() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def members(kind: type) -> dict[str, Any]:
-    """Methods and properties of a class of ours, its bases of ours included."""
+    """Methods and properties of a class of ours, its bases of ours included.
+
+    Not those that a framework's base class has with the same parameters, and says what they do.
+    """
     ours = [base for base in kind.__mro__ if base.__module__.startswith(PACKAGE)]
-    theirs = {
-        name
-        for base in kind.__mro__
-        if base not in ours and base is not object
-        for name in dir(base)
-    }
+    theirs = [base for base in kind.__mro__ if base not in ours and base is not object]
     found: dict[str, Any] = {}
     for base in reversed(ours):
         for name, each in vars(base).items():
-            private = name.startswith(("_", "test_")) or name in theirs
-            if not private and isinstance(
-                each, FunctionType | classmethod | staticmethod | property
-            ):
+            public = not name.startswith(("_", "test_"))
+            if public and isinstance(each, FunctionType | classmethod | staticmethod | property):
                 found[name] = getattr(kind, name)
-    return found
+    return {
+        name: each
+        for name, each in found.items()
+        if not any(_adds_nothing(each, getattr(base, name, None)) for base in theirs)
+    }
+
+
+def _adds_nothing(ours: Any, theirs: Any) -> bool:
+    if theirs is None or isinstance(theirs, property):
+        return theirs is not None
+    given = inspect.signature(theirs).parameters
+    anything = any(each.kind is each.VAR_KEYWORD for each in given.values())
+    return anything or set(inspect.signature(ours).parameters) <= set(given)
