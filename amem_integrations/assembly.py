@@ -78,19 +78,34 @@ class Options:
     def __post_init__(self) -> None:
         check_choice("formation", self.formation, FORMATIONS)
         check_choice("mode", self.mode, MODES)
-        for name in ("neighbours", "concurrency"):
-            if (value := getattr(self, name)) is not None and value < 1:
-                raise InvalidInputError(f"{name} is at least 1; got {value}.")
-        if not self.model_timeout > 0:
+        counts = {"concurrency": self.concurrency}
+        if self.neighbours is not None:
+            counts["neighbours"] = self.neighbours
+        for name, value in counts.items():
+            if not (_is_number(value, int) and value >= 1):
+                raise InvalidInputError(f"{name} is at least 1; got {value!r}.")
+        if not (_is_number(self.model_timeout, int | float) and self.model_timeout > 0):
             raise InvalidInputError(
-                f"model_timeout is a number of seconds above 0; got {self.model_timeout}."
+                f"model_timeout is a number of seconds above 0; got {self.model_timeout!r}."
             )
-        if not 1 <= self.batch <= _MOST_IN_A_BATCH:
-            raise InvalidInputError(f"batch is 1 to {_MOST_IN_A_BATCH} notes; got {self.batch}.")
+        if not (_is_number(self.batch, int) and 1 <= self.batch <= _MOST_IN_A_BATCH):
+            raise InvalidInputError(f"batch is 1 to {_MOST_IN_A_BATCH} notes; got {self.batch!r}.")
+        if not isinstance(self.instructions, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInputError(
+                f"instructions are text, or None; got {type(self.instructions).__name__}."
+            )
+        if self.clock is not None and not callable(self.clock):  # pyright: ignore[reportUnnecessaryComparison]
+            raise InvalidInputError(
+                f"clock is a function that gives the time; got {type(self.clock).__name__}."
+            )
         if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
             raise InvalidInputError(
                 "api_key holds characters that no HTTP header can carry; copy the key again."
             )
+
+
+def _is_number(value: object, kind: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 class Assembly:

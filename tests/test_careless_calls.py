@@ -68,3 +68,24 @@ def test_progress_that_fails_leaves_no_note_behind_unformed() -> None:
             memory.add_many(texts, formation="background", progress=fails)
         assert memory.flush(10)
         assert memory.health()["formed"] == 2
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"neighbours": "5"},
+        {"concurrency": "4"},
+        {"concurrency": None},
+        {"batch": "8"},
+        {"batch": 2.5},
+        {"model_timeout": "60"},
+        {"model_timeout": True},
+        {"instructions": 7},
+        {"clock": 5},
+    ],
+    ids=repr,
+)
+def test_a_setting_of_the_wrong_kind_is_refused_by_its_name(setting: dict[str, Any]) -> None:
+    [name] = setting
+    with pytest.raises(InvalidInputError, match=f"^{name} "):
+        open_memory(**setting)
