@@ -117,7 +117,21 @@ class StoreUnavailableError(StoreError):
 class StoreMismatchError(StoreError):
     """The collection was written with another schema, embedder or dimension.
 
-    `embedder` and `dimension` are those it was written with, where that is what differs.
+    Attributes:
+        message: what it was written with, and what to do.
+        embedder: the one it was written with, where that is what differs.
+        dimension: likewise.
+
+    Examples:
+        >>> from amem_integrations import AgenticMemory
+        >>> from amem_integrations.errors import StoreMismatchError
+        >>> from amem_integrations.testing import HashEmbedder
+        >>> AgenticMemory("./memory", embedder=HashEmbedder(256)).close()
+        >>> try:
+        ...     AgenticMemory("./memory", embedder=HashEmbedder(64))
+        ... except StoreMismatchError as error:
+        ...     print(error.embedder, error.dimension)
+        hash-256 256
     """
 
     def __init__(

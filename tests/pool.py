@@ -77,13 +77,14 @@ class Pool:
         if self._pid != os.getpid():
             return AgenticMemory(embedder=embedder, **settings)
         with self._lock:
-            _in_this_thread.directory = self._directory(embedder)
+            _in_this_thread.directory = self.directory(embedder)
             try:
                 return AgenticMemory(embedder=embedder, **settings)
             finally:
                 _in_this_thread.directory = None
 
-    def _directory(self, embedder: Any) -> Path:
+    def directory(self, embedder: Any) -> Path:
+        """That of an empty store which nobody else has open."""
         kept = self._kept.setdefault(embedder.name, [])
         for store in [each for each in kept if each.free]:
             if store.empty():
