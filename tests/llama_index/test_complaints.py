@@ -1,7 +1,6 @@
 """What users of other LlamaIndex memories complain of, in the words of their complaints."""
 
 import asyncio
-import time
 from pathlib import Path
 from typing import Any
 
@@ -176,9 +175,6 @@ def test_reading_a_long_chat_embeds_one_question_and_nothing_else() -> None:
         memory = memory_of(core, chat_history=history, ingest="manual")
         memory.put(user(QUESTION))
         embedded.clear()
-        started = time.perf_counter()
         for _ in range(5):
             memory.get()
-        took = time.perf_counter() - started
     assert embedded == [QUESTION]
-    assert took < 5

@@ -1,6 +1,5 @@
 """The analyst that needs no model."""
 
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -26,6 +25,7 @@ from amem_integrations.models.analyst_free import (
 from amem_integrations.models.links_free import MAX_LINKS
 from amem_integrations.note import Note, make_note
 from amem_integrations.ports import IO, run
+from tests.support import cpu_seconds
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 ANALYST = FreeAnalyst()
@@ -246,36 +246,15 @@ async def test_it_does_the_same_awaited() -> None:
     )
 
 
-def test_a_chat_turn_takes_a_few_milliseconds() -> None:
-    background = [
-        note(f"Wei and Marta talk about the sensor {n} of the greenhouse in Leipzig, 电芯 {n}", n)
-        for n in range(64)
-    ]
-    subject = with_candidates(
-        note("The Ningyuan cell is 3 mm taller, so the mould has to be recut", 99),
-        background[:8],
-        0.3,
-    )
-    subject = Subject(subject.note, subject.candidates, tuple(background))
-    runs: list[float] = []
-    for _ in range(20):
-        started = time.perf_counter()
-        run(ANALYST.fuse(NO_IO, subject))
-        runs.append(time.perf_counter() - started)
-    # About 1.5 ms where nothing else runs; the bound leaves room for a busy machine.
-    assert min(runs) < 0.01
-
-
-def test_100_kilobytes_are_judged_in_well_under_a_second() -> None:
-    for unit in (
-        "The Huaxin cells keep 40 percent. ",
-        "我们决定把缓存的淘汰策略换成LRU，周五上线。",
-    ):
-        long = note(unit * (100_000 // len(unit.encode())), 2)
-        started = time.perf_counter()
-        judgement = judged(long, note("Huaxin cells 缓存淘汰策略", 1, formed=True))
-        assert time.perf_counter() - started < 2
-        assert judgement.understanding.keywords
+@pytest.mark.parametrize(
+    "unit", ["The Huaxin cells keep 40 percent. ", "我们决定把缓存的淘汰策略换成LRU，周五上线。"]
+)
+def test_four_times_the_text_takes_about_four_times_as_long(unit: str) -> None:
+    other = note("Huaxin cells 缓存淘汰策略", 1, formed=True)
+    short, long = (note(unit * (size // len(unit.encode())), 2) for size in (25_000, 100_000))
+    assert judged(long, other).understanding.keywords
+    # Quadratic time would take sixteen times as long.
+    assert cpu_seconds(lambda: judged(long, other)) < 10 * cpu_seconds(lambda: judged(short, other))
 
 
 FRAGMENTS = (

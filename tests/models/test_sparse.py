@@ -1,6 +1,5 @@
 """BM25 terms: which words of which languages count, and how much."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -123,11 +122,8 @@ def test_terms_are_plain_numbers_with_unique_indices(encoder: SparseEncoder) -> 
         "x" * 2_000_000,
     ],
 )
-def test_two_megabytes_are_read_whole_and_soon(encoder: SparseEncoder, text: str) -> None:
-    started = time.monotonic()
+def test_two_megabytes_are_read_whole(encoder: SparseEncoder, text: str) -> None:
     found = encoder.document(text + " peanuts")
-    # About half a second, a second and a half for the fallback; the rest is room.
-    assert time.monotonic() - started < 20
     assert set(encoder.query("peanuts").indices) <= set(found.indices)
 
 

@@ -1,12 +1,11 @@
 """Ranking the terms of a text."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from amem_integrations.models.terms import Corpus, salient, sentences, symbols, telling
+from tests.support import cpu_seconds
 
 NOTHING = Corpus([])
 
@@ -125,13 +124,7 @@ def test_sentences_end_where_they_end_in_each_language() -> None:
 def test_time_is_linear_in_the_text(unit: str) -> None:
     def seconds(size: int) -> float:
         text = (unit * (size // len(unit) + 1))[:size]
-        runs: list[float] = []
-        for _ in range(3):
-            started = time.perf_counter()
-            found(text)
-            sentences(text)
-            runs.append(time.perf_counter() - started)
-        return min(runs)
+        return cpu_seconds(lambda: (found(text), sentences(text)))
 
     seconds(1_000)
     # Four times the text; quadratic time would take sixteen times as long.
