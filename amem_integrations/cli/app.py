@@ -40,7 +40,8 @@ class Commands(TyperGroup):
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise
-            _say(type(error).__name__, str(error), as_json)
+            about = f"{error.filename}: " if error.filename else ""
+            _say(type(error).__name__, f"{about}{error.strerror or error}.", as_json)
         except Exception as error:
             # What the parser refuses; its own class is not to be imported.
             if not as_json or getattr(error, "exit_code", None) != _USAGE:

@@ -27,7 +27,7 @@ from amem_integrations.memory import AgenticMemory
 from amem_integrations.note import Status
 from amem_integrations.recall.options import DEFAULT_OPTIONS
 
-commands = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+commands = typer.Typer(rich_markup_mode=None)
 commands.command(
     epilog=example("amem eval qa", "amem eval qa talks.jsonl --model openai:gpt-4o-mini --dry-run")
 )(qa)
@@ -64,9 +64,11 @@ Kept = Annotated[
 Mode = Annotated[str, typer.Option(help="How a model judges: batched, fused or staged.")]
 
 
-@commands.callback()
-def eval_() -> None:
+@commands.callback(invoke_without_command=True)
+def eval_(context: typer.Context) -> None:
     """Measure recall, answers, links and growth."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @commands.command(epilog=example("amem eval recall talks.jsonl --baseline amem-dense --ablate"))

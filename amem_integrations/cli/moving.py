@@ -21,7 +21,6 @@ from amem_integrations.cli.options import (
     existing,
     labels_of,
     opened,
-    say_if_new,
 )
 from amem_integrations.cli.progress import stages, working
 from amem_integrations.cli.shapes import dumped, print_json
@@ -101,13 +100,12 @@ def import_(
     Importing again changes nothing, and goes on where it was interrupted.
     """
     home = labels_of(namespace) if namespace else None
-    with _file(file, "rb") as lines:
-        say_if_new(location, collection)
-        with (
-            opened(location, collection=collection, embedder=embedder, api_key=api_key) as memory,
-            working("Importing"),
-        ):
-            done = memory.import_(lines, namespace=home, replace=replace)
+    with (
+        _file(file, "rb") as lines,
+        opened(location, collection=collection, embedder=embedder, api_key=api_key) as memory,
+        working("Importing"),
+    ):
+        done = memory.import_(lines, namespace=home, replace=replace)
     if as_json:
         print_json(asdict(done))
         return

@@ -23,7 +23,6 @@ from amem_integrations.cli.options import (
     moment,
     named,
     opened,
-    say_if_new,
 )
 from amem_integrations.cli.piped import FIELDS, json_items, line_items, read_text
 from amem_integrations.cli.progress import stages, working
@@ -107,7 +106,6 @@ def add(
         )
     else:
         items = (line_items if lines else json_items)(read_text(None), about)
-    say_if_new(location, collection)
     with opened(
         location, collection=collection, model=model, embedder=embedder, api_key=api_key
     ) as memory:

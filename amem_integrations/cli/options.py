@@ -99,7 +99,11 @@ def opened(
     api_key: str | None,
     **settings: Any,
 ) -> Generator[AgenticMemory]:
-    """A memory, made if there is none; without an embedder, with the one that it was made with."""
+    """A memory; without an embedder, with the one that it was written with.
+
+    Where there is none one is made, and that is said: a mistyped path shall be seen.
+    """
+    new = is_new(location, collection)
     settings = {"collection": collection, "model": model, "api_key": api_key, **settings}
     try:
         memory = AgenticMemory(location, embedder=embedder, **settings)
@@ -109,6 +113,10 @@ def opened(
         own = embedder_called(error.embedder, error.dimension)
         memory = AgenticMemory(location, embedder=own, **settings)
     with memory:
+        if new:
+            render.terminal(stderr=True).print(
+                f"A new memory is made in {render.plain(location)}.", style="dim", soft_wrap=True
+            )
         yield memory
 
 
@@ -124,8 +132,9 @@ def existing(
 ) -> Generator[AgenticMemory]:
     """A memory that is there already: a mistyped path must not make a new one."""
     if is_new(location, collection):
+        which = "" if collection == "amem" else f" called {collection!r}"
         raise InvalidInputError(
-            f"There is no memory at {location}; `amem add` makes one. Is --location right?"
+            f"There is no memory{which} at {location}; `amem add` makes one. Is --location right?"
         )
     with opened(
         location,
@@ -147,14 +156,6 @@ def is_new(location: str, collection: str) -> bool:
         return not place.is_dir() or not any(place.iterdir())
     except (OSError, RuntimeError) as error:
         raise StoreError(f"{location} cannot be read: {error}.") from error
-
-
-def say_if_new(location: str, collection: str) -> None:
-    """For commands that make a memory where none is: a mistyped path shall be seen."""
-    if location.strip() and is_new(location, collection):
-        render.terminal(stderr=True).print(
-            f"A new memory is made in {render.plain(location)}.", style="dim", soft_wrap=True
-        )
 
 
 def labels_of(namespace: list[str] | None) -> tuple[str, ...]:

@@ -16,17 +16,19 @@ def embedder_called(name: str, dimension: int) -> NamedEmbedder:
         found = resolve_embedder(name)
         if (found.name, found.dimension) == (name, dimension):
             return found
+        why = "It is another one now"
     except ModelUnavailableError as error:
-        return NamedEmbedder(_Stranger(name, str(error)), name=name, dimension=dimension)
-    return NamedEmbedder(_Stranger(name, "it is another one now."), name=name, dimension=dimension)
+        why = str(error).partition(". ")[0]
+    return NamedEmbedder(_Stranger(name, why), name=name, dimension=dimension)
 
 
 class _Stranger:
     def __init__(self, name: str, why: str) -> None:
         self._error = (
             f"This memory was written with the embedder {name!r}, which amem cannot have, so it "
-            f"can show, check, export and forget, but not search or add: {why} Use the memory "
-            "from Python with its embedder, or have `amem reembed` make a copy for another one."
+            f"can show, check, export and forget, but not search or add. {why.rstrip('.')}. Use "
+            "the memory from Python with its embedder, or have `amem reembed` make a copy for "
+            "another one."
         )
 
     def embed_documents(self, texts: list[str]) -> list[Vector]:

@@ -34,9 +34,10 @@ def view(
     collection: Collection = "amem",
     api_key: ApiKey = None,
 ) -> None:
-    """Browse a memory in a browser on this machine, without changing it.
+    """Browse a memory in a browser, without changing it.
 
-    Ctrl-C ends it. A directory is one process's at a time: nobody else can open it meanwhile.
+    On this machine only. Ctrl-C ends it. A directory is one process's at a time: nobody else can
+    open it meanwhile.
     """
     try:
         from amem_integrations.view.app import app

@@ -20,7 +20,6 @@ from amem_integrations.cli.options import (
     Model,
     example,
     opened,
-    say_if_new,
 )
 from amem_integrations.cli.shapes import print_json
 from amem_integrations.errors import InvalidInputError
@@ -53,7 +52,6 @@ def work(
     if mode not in MODES:
         raise InvalidInputError(f"--mode is one of {', '.join(MODES)}; got {mode!r}.")
     console = render.terminal(stderr=as_json)
-    say_if_new(location, collection)
     with opened(
         location,
         collection=collection,

@@ -1,0 +1,219 @@
+"""What holds for every command: help with an example, JSON, exit codes, errors without a trace."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from amem_integrations import plots
+from amem_integrations.cli import demo, options, stranger
+from amem_integrations.cli.app import app
+from amem_integrations.cli.conversation import messages
+from amem_integrations.errors import StoreLockedError
+from amem_integrations.testing import HashEmbedder
+from tests.cli.console import APP, call, commands, examples, fill, found, hashed, kept
+from tests.support import open_memory
+
+EVERY = sorted(commands())
+NOT_MEASURING = [path for path in EVERY if path[0] not in ("eval", "view")]
+
+# Once each, in this order, on one memory; those of `eval` have tests of their own.
+CASES: dict[str, tuple[str, ...]] = {
+    "add": ("The violin needs new strings", "--key", "strings"),
+    "search": ("redis cache",),
+    "show": ("cache", "size"),
+    "recent": (),
+    "namespaces": (),
+    "usage": (),
+    "health": (),
+    "check": (),
+    "retry": (),
+    "consolidate": (),
+    "audits": (),
+    "proposals": (),
+    "revert": ("strings",),
+    "restore": ("cache",),
+    "forget": ("strings", "--yes"),
+    "export": ("-o", "{tmp}/shop.jsonl"),
+    "import": ("{tmp}/shop.jsonl",),
+    "reembed": ("--to", "{tmp}/other"),
+    "work": ("--once",),
+    "graph": ("-o", "{tmp}/graph.html"),
+    "map": ("-o", "{tmp}/map.html"),
+    "activity": ("-o", "{tmp}/activity.html"),
+    "trajectory": ("cache", "-o", "{tmp}/trajectory.html"),
+}
+WITHOUT_NAMESPACE = ("namespaces", "usage", "check", "retry", "reembed", "work", "import")
+# What these settle has to be made first: test_settling.py.
+SETTLING = {"accept", "reject", "resolve"}
+
+
+@pytest.fixture(scope="module")
+def tmp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    directory = tmp_path_factory.mktemp("every")
+    other = open_memory(directory / "other", embedder=HashEmbedder(96))
+    with kept(directory / "memory") as memory, other:
+        fill(memory)
+        yield directory
+
+
+class Drawn:
+    """A picture that took no time; those that do are drawn in test_plots.py."""
+
+    title = "Notes of shop"
+    remarks = ("1 of 2 notes are shown.",)
+
+    def write_html(self, out: Path) -> None:
+        out.write_text("<html>")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stranger, "resolve_embedder", hashed)
+    for name in ("note_graph", "embedding_map", "activity_heatmap", "trajectory"):
+        monkeypatch.setattr(plots, name, lambda *_, **__: Drawn())
+
+
+@pytest.mark.parametrize("path", EVERY, ids=" ".join)
+def test_help_fits_eighty_columns_and_ends_with_an_example(path: tuple[str, ...]) -> None:
+    shown = call(*path, "--help")
+    assert shown.exit_code == 0
+    assert max(map(len, shown.output.splitlines())) <= 80
+    assert f"\n    amem {' '.join(path)}" in shown.output.partition("Example")[2]
+
+
+@pytest.mark.parametrize("path", [(), *EVERY], ids=" ".join)
+def test_an_example_is_a_call_that_the_command_takes(path: tuple[str, ...]) -> None:
+    for arguments in examples(found(path).epilog):
+        command, rest = APP, arguments
+        while hasattr(command, "commands"):
+            command, rest = command.commands[rest[0]], rest[1:]
+        command.make_context(command.name, list(rest))
+
+
+def test_the_list_of_commands_cuts_nothing_off() -> None:
+    for group in ((), ("eval",)):
+        listed = call(*group, "--help").output.partition("Commands:")[2].partition("Example")[0]
+        assert listed.strip()
+        assert "..." not in listed
+
+
+@pytest.mark.parametrize("path", [path for path in EVERY if path != ("view",)], ids=" ".join)
+def test_every_command_but_the_pages_takes_json(path: tuple[str, ...]) -> None:
+    assert "--json" in {name for each in found(path).params for name in each.opts}
+
+
+def test_the_cases_below_are_all_the_commands() -> None:
+    assert {*CASES, *SETTLING, "demo"} == {path[0] for path in NOT_MEASURING}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_json_is_one_object_of_ascii_and_nothing_else(name: str, tmp: Path) -> None:
+    result = in_memory(name, tmp, "--json")
+    assert result.exit_code == 0, result.output
+    assert isinstance(json.loads(result.stdout), dict)
+    assert result.stdout.isascii()
+
+
+def in_memory(name: str, tmp: Path, *more: str) -> Any:
+    arguments = [each.replace("{tmp}", str(tmp)) for each in CASES[name]]
+    home = () if name in WITHOUT_NAMESPACE else ("-n", "shop")
+    return call(name, *arguments, "-l", tmp / "memory", *home, *more)
+
+
+def test_the_demonstration_has_its_numbers_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "messages", lambda: messages()[:3])
+    opened = demo.AgenticMemory
+    monkeypatch.setattr(
+        demo, "AgenticMemory", lambda place, **_: opened(place, embedder=HashEmbedder())
+    )
+    numbers = json.loads(call("demo", "--json").stdout)
+    assert numbers["notes"] == 3
+    assert numbers["questions"][0].keys() == {"question", "expected", "found"}
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("add", "import", "work")])
+def test_where_there_is_no_memory_none_is_made_and_the_error_is_json(
+    name: str, tmp_path: Path, tmp: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    for location in ("typo", "empty"):
+        arguments = [each.replace("{tmp}", str(tmp)) for each in CASES[name]]
+        result = call(name, *arguments, "-l", tmp_path / location, "--json")
+        assert result.exit_code == 1
+        assert result.stdout == ""
+        error = json.loads(result.stderr)["error"]
+        assert error["kind"] == "InvalidInputError"
+        assert "There is no memory at" in error["message"]
+    assert list(tmp_path.rglob("*")) == [tmp_path / "empty"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ((), 0),
+        (("eval",), 0),
+        (("--version",), 0),
+        (("search", "redis", "-l", "{memory}"), 0),
+        (("show", "nothing", "-l", "{memory}"), 1),
+        (("recent", "-l", "ftp://somewhere"), 1),
+        (("add", "-l", "{memory}", "--at", "soon", "x"), 1),
+        (("bogus",), 2),
+        (("search",), 2),
+        (("search", "redis", "-l", "{memory}", "--bogus"), 2),
+        (("search", "redis", "-l", "{memory}", "-k", "many"), 2),
+        (("health", "-l", "{memory}", "-n", "shop", "--fail-over", "notes=1"), 3),
+    ],
+    ids=str,
+)
+def test_exit_codes(arguments: tuple[str, ...], code: int, tmp: Path) -> None:
+    result = call(*(each.replace("{memory}", str(tmp / "memory")) for each in arguments))
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    assert bool(result.stderr) == (code != 0)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("bogus",), ("search",), ("recent", "-l", "x", "--limit", "0")], ids=str
+)
+def test_a_command_line_that_means_nothing_is_an_error_in_json(arguments: tuple[str, ...]) -> None:
+    result = call(*arguments, "--json")
+    assert result.exit_code == 2
+    assert json.loads(result.stderr)["error"]["kind"] == "UsageError"
+
+
+def test_a_memory_in_use_elsewhere_is_one_line(tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(*_: Any, **__: Any) -> None:
+        raise StoreLockedError("It is open in another process.")
+
+    monkeypatch.setattr(options, "AgenticMemory", locked)
+    result = call("recent", "-l", tmp / "memory")
+    assert (result.exit_code, result.stderr) == (1, "amem: It is open in another process.\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ModuleNotFoundError("No module named 'x'", name="x"), "needs the package x"),
+        (OSError(28, "No space left on device", "/dev/full"), "/dev/full: No space left"),
+    ],
+)
+def test_what_the_machine_lacks_is_one_line(
+    error: Exception, said: str, tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(options, "AgenticMemory", failing)
+    result = call("recent", "-l", tmp / "memory")
+    assert result.exit_code == 1
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_shells_can_be_taught_to_complete() -> None:
+    env = {"_AMEM_COMPLETE": "complete_bash", "COMP_WORDS": "amem na", "COMP_CWORD": "1"}
+    assert CliRunner(env=env).invoke(app, [], prog_name="amem").output.split() == ["namespaces"]
