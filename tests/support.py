@@ -5,6 +5,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -54,6 +55,12 @@ def cpu_seconds(act: Callable[[], object], runs: int = 3) -> float:
         act()
         taken.append(time.thread_time() - started)
     return min(taken)
+
+
+def check_linear(act: Callable[[int], object], size: int) -> None:
+    """Assert that four times the size takes about four times the CPU, not sixteen times."""
+    small, large = (cpu_seconds(partial(act, each)) for each in (size // 4, size))
+    assert large < 10 * small + 0.05
 
 
 def words(text: str) -> list[str]:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import threading
-import time
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -126,13 +125,10 @@ def test_an_attachment_that_cannot_be_read_counts_as_failed(form: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_a_captioner_that_hangs_is_given_up(form: str) -> None:
     ended = threading.Event()
-    started = time.monotonic()
     captioning = Captioning(lambda attachment: str(ended.wait(10)), timeout=0.05)
     texts, counts = told(form, captioning, [PICTURE, SOUND])
-    took = time.monotonic() - started
     ended.set()
     assert (texts, counts) == (["Look"], {"captions.failed": 2})
-    assert took < 5
 
 
 def test_an_async_captioner_that_hangs_is_cancelled() -> None:

@@ -144,6 +144,8 @@ def _memory_disk() -> str | None:
 
 
 def _write(files: Sequence[_File], root: Path) -> None:
+    # What people said is nobody else's business; whoever wants it to be can change the mode.
+    root.mkdir(mode=0o700, exist_ok=True)
     for file in files:
         target = root / file.path
         target.parent.mkdir(parents=True, exist_ok=True)

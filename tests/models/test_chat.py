@@ -162,7 +162,7 @@ def test_the_answer_comes_with_tokens_and_seconds(ask: Ask) -> None:
     reply = ask(scripted(ANSWER, usage=usage, latency=0.02), request())
     assert reply.data == ANSWER
     assert (reply.tokens_in, reply.tokens_out) == (40, 9)
-    assert 0.02 <= reply.seconds < 5
+    assert reply.seconds >= 0.02
     assert reply.notes == ("json_schema",)
     assert reply.model == "scripted"
 

@@ -1,7 +1,6 @@
 """The JSON object in what a model wrote: found amid talk, never completed."""
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from amem_integrations.models.json_answer import MAX_CHARS, find_object
 from amem_integrations.models.prompts import construct, fuse
+from tests.support import check_linear
 
 ANSWER = {"keywords": ["LRU", "快取"], "tags": ["design"], "context": 'Says "{no}", then </think>.'}
 TEXT = json.dumps(ANSWER, ensure_ascii=False)
@@ -98,14 +98,12 @@ def test_a_smaller_object_within_a_truncated_answer_is_not_mistaken_for_it(
     assert find_object(text[:length], fuse.schema(["1"])) is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["{" * 200_000, '\\"' * 100_000, "x{" * 100_000, '{"a":1}' * 30_000, ", " * 100_000],
-)
-def test_200_kb_of_rubbish_is_given_up_quickly(text: str) -> None:
-    started = time.perf_counter()
-    assert found(text) is None
-    assert time.perf_counter() - started < 2
+@pytest.mark.parametrize("piece", ["{", '\\"', "x{", '{"a":1}', ", "])
+def test_200_kb_of_rubbish_are_given_up_in_linear_time(piece: str) -> None:
+    def read(size: int) -> None:
+        assert found(piece * (size // len(piece))) is None
+
+    check_linear(read, 200_000)
 
 
 def test_more_than_the_limit_is_not_read() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amem_integrations.models.terms import Corpus, salient, sentences, symbols, telling
-from tests.support import cpu_seconds
+from tests.support import check_linear
 
 NOTHING = Corpus([])
 
@@ -122,13 +122,12 @@ def test_sentences_end_where_they_end_in_each_language() -> None:
     ],
 )
 def test_time_is_linear_in_the_text(unit: str) -> None:
-    def seconds(size: int) -> float:
+    def read(size: int) -> None:
         text = (unit * (size // len(unit) + 1))[:size]
-        return cpu_seconds(lambda: (found(text), sentences(text)))
+        found(text)
+        sentences(text)
 
-    seconds(1_000)
-    # Four times the text; quadratic time would take sixteen times as long.
-    assert seconds(60_000) < 10 * seconds(15_000) + 0.05
+    check_linear(read, 60_000)
 
 
 @given(st.text(max_size=300), st.lists(st.text(max_size=60), max_size=4))

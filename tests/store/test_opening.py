@@ -2,6 +2,8 @@
 
 import gc
 import importlib.util
+import os
+import stat
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +44,22 @@ def contents(directory: Path) -> dict[str, bytes]:
         for path in sorted(directory.rglob("*"))
         if path.is_file()
     }
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+def test_a_new_directory_is_its_users_alone(tmp_path: Path) -> None:
+    store = opened(tmp_path / "deep")
+    assert stat.S_IMODE(shard_of(store).stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+def test_a_directory_that_was_opened_to_others_stays_so(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    path = shard_of(store)
+    run(store.sync.close())
+    path.chmod(0o750)
+    opened(tmp_path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o750
 
 
 # -- locations ---------------------------------------------------------------------------------
