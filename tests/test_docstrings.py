@@ -80,7 +80,7 @@ def described(name: str) -> set[str]:
 
 
 def referred(name: str) -> set[str]:
-    """It, and the public names of which its summary speaks, `method` or `Class.method`, and so on."""
+    """It, and the public names that its summary names, `method` or `Class.method`; and theirs."""
     found: set[str] = set()
     waiting = {name}
     while waiting:
