@@ -1,6 +1,6 @@
 """Prints what the changelog says of a version; fails where it says nothing.
 
-    python .github/release_notes.py 0.1.0
+python .github/release_notes.py 0.1.0
 """
 
 import re
