@@ -1,6 +1,7 @@
 """What holds for every command: help with an example, JSON, exit codes, errors without a trace."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from amem_integrations.testing import HashEmbedder
 from tests.cli.console import APP, call, commands, examples, fill, found, hashed, kept
 from tests.support import open_memory
 
+GUIDE = Path(__file__).parents[2] / "cookbook" / "docs" / "guides" / "command_line.md"
 EVERY = sorted(commands())
 NOT_MEASURING = [path for path in EVERY if path[0] not in ("eval", "view")]
 
@@ -110,12 +112,42 @@ def test_the_cases_below_are_all_the_commands() -> None:
     assert {*CASES, *SETTLING, "demo"} == {path[0] for path in NOT_MEASURING}
 
 
+def documented() -> dict[str, list[str]]:
+    """The keys of each command's object, as the guide has them."""
+    text = GUIDE.read_text("utf-8").partition("| command | keys |")[2].partition("\n\n")[0]
+    rows = [line.split("|") for line in text.splitlines()[2:]]
+    return {
+        # After a colon or semicolon comes what is in them.
+        command: re.findall("`(.+?)`", re.split("[;:]", row[2])[0])
+        for row in rows
+        for command in re.findall("`(.+?)`", row[1])
+    }
+
+
+KEYS = documented()
+
+
+def test_the_guide_says_what_every_command_prints_as_json() -> None:
+    assert KEYS.keys() == {path[0] for path in NOT_MEASURING}
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_json_is_one_object_of_ascii_and_nothing_else(name: str, tmp: Path) -> None:
+def test_json_is_one_object_of_ascii_as_documented_and_nothing_else(name: str, tmp: Path) -> None:
     result = in_memory(name, tmp, "--json")
     assert result.exit_code == 0, result.output
-    assert isinstance(json.loads(result.stdout), dict)
+    assert list(json.loads(result.stdout)) == KEYS[name]
     assert result.stdout.isascii()
+
+
+def test_the_guide_has_the_keys_of_notes_links_revisions_and_hits(tmp: Path) -> None:
+    prose = GUIDE.read_text("utf-8").partition("A *note* has")[2].partition("\n\n")[0]
+    said = set(re.findall("`(.+?)`", prose))
+    shop = ("-l", str(tmp / "memory"), "-n", "shop", "--json")
+    [note] = json.loads(call("show", "cache", *shop).stdout)["notes"]
+    [hit] = json.loads(call("search", "redis", *shop, "-k", "1").stdout)["hits"]
+    revisions = note.pop("revisions")
+    keys = {*note, *note["links"][0], *revisions[0], *hit, "before", "after"}
+    assert said == keys
 
 
 def in_memory(name: str, tmp: Path, *more: str) -> Any:
@@ -132,6 +164,7 @@ def test_the_demonstration_has_its_numbers_as_json(monkeypatch: pytest.MonkeyPat
     )
     numbers = json.loads(call("demo", "--json").stdout)
     assert numbers["notes"] == 3
+    assert list(numbers) == KEYS["demo"]
     assert numbers["questions"][0].keys() == {"question", "expected", "found"}
 
 
