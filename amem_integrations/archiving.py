@@ -146,7 +146,7 @@ class Archiving(Forms):
         Raises:
             InvalidInputError: a value cannot be used.
             StoreError: the store cannot be read or written.
-            ModelError: the embedder failed.
+            ModelError: the embedder gives no usable vectors; its own errors pass through.
 
         Examples:
             >>> first = memory.add("The parcel desk closes at 6 pm", session="monday")
@@ -182,7 +182,7 @@ class Archiving(Forms):
         Raises:
             InvalidInputError: this is no such list.
             StoreError: the store cannot be read or written.
-            ModelError: the embedder failed.
+            ModelError: the embedder gives no usable vectors; its own errors pass through.
 
         Examples:
             >>> _ = memory.add_many(["The oldest note", "A newer one", "The newest"])

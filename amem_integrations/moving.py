@@ -74,7 +74,7 @@ class Moving(Forms):
                 importing again goes on from there.
             InvalidInputError: this can be no namespace.
             StoreError: the store cannot be written.
-            ModelError: the embedder failed.
+            ModelError: the embedder gives no usable vectors; its own errors pass through.
 
         Examples:
             >>> _ = memory.add("Tea at four", namespace="house")
@@ -109,7 +109,7 @@ class Moving(Forms):
         Raises:
             InvalidInputError: this is no other memory.
             StoreError: a store cannot be read or written.
-            ModelError: the other's embedder failed.
+            ModelError: the other's embedder gives no usable vectors; its own errors pass through.
 
         Examples:
             >>> from amem_integrations import AgenticMemory

@@ -35,8 +35,8 @@ class Recalling(Forms):
     ) -> list[Hit]:
         """The notes of one namespace that answer `query`, best first, at most `k`.
 
-        Notes are found by meaning, by words, and by who said what when; no model is asked. See the
-        README for the signals, and `Hit.why` for what each of them contributed.
+        Notes are found by meaning, by words, and by who said what when; no model is asked. The guide
+        to recalling has the signals, `Hit.why` what each of them contributed.
 
         Args:
             query: what to look for, in words.
@@ -46,7 +46,7 @@ class Recalling(Forms):
             filter: conditions on tags, keywords, session, speaker, times, metadata.
             at: recall as of that moment; a naive datetime is taken as UTC.
             min_relevance: nothing is found unless one of the notes has so much to do with the
-                question (`hit.relevance`; the README says how to choose it); 0 drops nothing. None:
+                question (`hit.relevance`; the guide says how to choose it); 0 drops nothing. None:
                 as the memory was opened.
             reranker: who orders the best notes, as for the memory itself; False for nobody. None:
                 as the memory was opened.
@@ -55,7 +55,7 @@ class Recalling(Forms):
             InvalidInputError: the query is blank, or another value cannot be used.
             InvalidFilterError: the filter has an unknown operator, or an operand of the wrong type.
             StoreError: the store cannot be read.
-            ModelError: the embedder failed.
+            ModelError: the embedder gives no usable vectors; its own errors pass through.
 
         Examples:
             >>> _ = memory.add("Calvin wants an LRU policy for the cache", speaker="Calvin")

@@ -75,7 +75,7 @@ class Remembering(Forms):
             InvalidInputError: a value cannot be used; nothing was stored.
             NoteNotFoundError: what it supersedes is not there; nothing was stored.
             StoreError: it could not be stored.
-            ModelError: the embedder failed; nothing was stored.
+            ModelError: the embedder gives no usable vectors; its own errors pass through.
 
         Examples:
             >>> first = memory.add("The release is on June 5", speaker="Ada")
@@ -126,7 +126,7 @@ class Remembering(Forms):
             InvalidInputError: an item cannot be used; nothing was stored.
             NoteNotFoundError: what an item supersedes is not there; nothing was stored.
             StoreError: not all of them could be stored; repeating the call goes on.
-            ModelError: the embedder failed.
+            ModelError: the embedder gives no usable vectors; its own errors pass through.
 
         Examples:
             >>> turns = [
@@ -178,7 +178,7 @@ class Remembering(Forms):
         Raises:
             InvalidInputError: a value cannot be used; nothing was stored.
             StoreError: it could not be stored.
-            ModelError: the embedder failed.
+            ModelError: the embedder gives no usable vectors; its own errors pass through.
 
         Examples:
             >>> _ = memory.weave("The board meets on Monday at ten.", session="s1")
@@ -226,7 +226,7 @@ class Remembering(Forms):
             InvalidInputError: a value cannot be used; nothing was changed.
             NoteNotFoundError: there is no such note in the namespace.
             StoreError: it could not be written.
-            ModelError: the embedder failed.
+            ModelError: the embedder gives no usable vectors; its own errors pass through.
 
         Examples:
             >>> note = memory.add("The product page takes four seconds")
@@ -298,7 +298,7 @@ class Remembering(Forms):
             InvalidInputError: there is no such version, or it cannot be undone alone.
             NoteNotFoundError: there is no such note in the namespace.
             StoreError: it could not be written.
-            ModelError: the embedder failed.
+            ModelError: the embedder gives no usable vectors; its own errors pass through.
 
         Examples:
             >>> note = memory.add("The product page takes four seconds")

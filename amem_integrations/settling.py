@@ -82,7 +82,7 @@ class Settling(Forms):
             NoteNotFoundError: there is no such note in the namespace.
             InvalidInputError: nothing is open about it, or a value cannot be used.
             StoreError: it could not be written.
-            ModelError: the embedder failed.
+            ModelError: the embedder gives no usable vectors; its own errors pass through.
 
         Examples:
             >>> note = memory.add("The board meets on Monday")
@@ -143,7 +143,7 @@ class Settling(Forms):
         Raises:
             InvalidInputError: it does not wait any more, or the note cannot be changed.
             StoreError: it could not be written.
-            ModelError: the embedder failed.
+            ModelError: the embedder gives no usable vectors; its own errors pass through.
 
         Examples:
             >>> from amem_integrations import AgenticMemory

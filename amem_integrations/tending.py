@@ -255,7 +255,7 @@ class Tending(Forms):
 
         Raises:
             StoreError: the store cannot be read or written.
-            ModelError: the embedder failed.
+            ModelError: the embedder gives no usable vectors; its own errors pass through.
 
         Examples:
             >>> memory.repair()  # nothing to mend

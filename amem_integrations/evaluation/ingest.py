@@ -70,7 +70,7 @@ def fill(memory: AgenticMemory, dataset: Dataset, progress: Progress | None = No
     Raises:
         InvalidInputError: a turn cannot be stored.
         StoreError: the store cannot be written.
-        ModelError: the embedder failed.
+        ModelError: the embedder gives no usable vectors; its own errors pass through.
 
     Examples:
         >>> from amem_integrations.evaluation.dataset import Conversation, Dataset, Turn

@@ -153,7 +153,7 @@ def ask_baseline(
         embedding: likewise, in turns embedded.
 
     Raises:
-        ModelError: the embedder failed.
+        ModelError: the embedder gives no usable vectors; its own errors pass through.
 
     Examples:
         >>> from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn

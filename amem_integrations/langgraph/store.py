@@ -60,7 +60,7 @@ class AMemStore(BaseStore):
         InvalidInputError: an argument, a key or a value cannot be used.
         InvalidFilterError: a filter means nothing.
         StoreError: the store cannot be read or written.
-        EmbeddingError: the embedder failed.
+        EmbeddingError: the embedder gives no usable vectors; its own errors pass through.
 
     Examples:
         >>> from amem_integrations.langgraph import AMemStore
@@ -201,7 +201,7 @@ class AMemStore(BaseStore):
             InvalidFilterError: the filter means nothing.
             InvalidInputError: another value cannot be used.
             StoreError: the store cannot be read.
-            EmbeddingError: the embedder failed.
+            EmbeddingError: the embedder gives no usable vectors; its own errors pass through.
         """
         if not hops:
             return super().search(

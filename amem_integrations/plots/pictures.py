@@ -105,7 +105,7 @@ def embedding_map(
     Raises:
         InvalidInputError: a value cannot be used.
         StoreError: the store cannot be read.
-        ModelError: the embedder failed.
+        ModelError: the embedder gives no usable vectors; its own errors pass through.
         ModuleNotFoundError: the extra `plots` is not installed.
 
     Examples:
