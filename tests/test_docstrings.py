@@ -22,9 +22,10 @@ import griffe
 import pytest
 from griffe import DocstringSectionKind as Kind
 
-from amem_integrations import AMemError, assembly, errors
+from amem_integrations import AgenticMemory, AMemError, assembly, errors
 from amem_integrations.models import embedding
 from amem_integrations.models.embedding import resolve_embedder
+from amem_integrations.store.reading import namespaces
 from tests.pool import POOL
 from tests.public import PACKAGE, exports, public_names
 from tests.support import EMBEDDER, open_memory
@@ -35,6 +36,7 @@ OPERATIONS = [name for name in NAMES if name.startswith(f"{PACKAGE}.AgenticMemor
 ADAPTERS = ("langgraph", "langchain", "llama_index")
 READ = {Kind.text, Kind.parameters, Kind.attributes, Kind.returns, Kind.yields, Kind.raises}
 RAISES_NOTHING = {"close", "closed", "count_event"}
+NEEDS_MORE = {"aopen", "accept", "apply", "copy_to", "feedback_from_reply", "pack", "reject"}
 
 
 @cache
@@ -183,6 +185,53 @@ def test_every_operation_of_a_memory_says_which_errors_of_ours_it_raises() -> No
         and not raised(name) & set(errors.__all__)
     ]
     assert not silent
+
+
+def called(memory: AgenticMemory, name: str, note: Any, namespace: Any) -> None:
+    """Call an operation with what it must be given, and with what it may be about."""
+    given = {
+        "query": "tea",
+        "content": "tea",
+        "filter": {"speaker": "Ada"},
+        "items": ["tea"],
+        "lines": ["{}"],
+        "notes": note,
+        "decision": "keep",
+        "operation": lambda _, io: namespaces(io),
+        "note": note,
+        "namespace": namespace,
+    }
+    operation = getattr(memory, name)
+    wanted = inspect.signature(operation).parameters
+    found = operation(**{each: value for each, value in given.items() if each in wanted})
+    if inspect.isgenerator(found):
+        list(found)
+
+
+@pytest.mark.parametrize(
+    ("closed", "note", "namespace"),
+    [(True, "no such note", "house"), (False, "no such note", "house"), (False, 3, 3)],
+)
+def test_operations_raise_what_their_docstrings_say(
+    closed: bool, note: Any, namespace: Any
+) -> None:
+    unsaid: dict[str, str] = {}
+    raising = 0
+    with open_memory() as memory:
+        if closed:
+            memory.close()
+        for name in OPERATIONS:
+            own = name.rpartition(".")[2]
+            if is_async_form(name) or own in {*RAISES_NOTHING, *NEEDS_MORE}:
+                continue
+            try:
+                called(memory, own, note, namespace)
+            except AMemError as error:
+                raising += 1
+                if not raised(name) & {kind.__name__ for kind in type(error).__mro__}:
+                    unsaid[own] = type(error).__name__
+    assert not unsaid
+    assert raising >= 10
 
 
 def test_every_public_class_and_function_has_an_example() -> None:
