@@ -52,7 +52,9 @@ def test_a_wheel_holds_its_data_and_nothing_else(wheel: zipfile.ZipFile) -> None
     data = {name for name in others if not name.startswith("amem_integrations-")}
     pages = {name for name in data if name.startswith("amem_integrations/view/")}
     assert data - pages == {f"amem_integrations/{name}" for name in DATA}
-    assert {Path(name).suffix for name in pages} <= {".css", ".html", ".svg"}
+    folder = ROOT / "amem_integrations" / "view"
+    files = (each for each in folder.rglob("*") if each.suffix in (".css", ".html", ".svg"))
+    assert pages == {each.relative_to(ROOT).as_posix() for each in files}
 
 
 def test_a_wheel_brings_its_licences(wheel: zipfile.ZipFile) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from amem_integrations.note import Hit
 
-_WORDS = {
+WORDS = {
     "dense": "meaning",
     "sparse": "words",
     "reply": "meaning of the reply",
@@ -45,7 +45,7 @@ def shares(hits: Sequence[Hit]) -> list[list[Share]]:
         [
             Share(
                 name,
-                _WORDS.get(name, name),
+                WORDS.get(name, name),
                 value,
                 100 * (min(value, 0.0) - low) / span,
                 100 * abs(value) / span,

@@ -17,7 +17,7 @@ CONTENTS = (
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def memory() -> Iterator[AgenticMemory]:
     with open_memory(model=chat_model(), neighbours=2) as opened:
         opened.add_many(
@@ -28,12 +28,12 @@ def memory() -> Iterator[AgenticMemory]:
         yield opened
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def looking(memory: AgenticMemory) -> Browser:
     return Browser(memory)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def note(memory: AgenticMemory) -> Note:
     """The first one: the others link to it, and it evolved."""
     return memory.recent(namespace=HOME)[-1]

@@ -1,9 +1,15 @@
-"""Bars: where each begins and how long it is."""
+"""Bars: where each begins and how long it is, and what it is called."""
+
+import re
+from pathlib import Path
 
 import pytest
 
 from amem_integrations import Hit, Note
-from amem_integrations.view.shares import shares
+from amem_integrations.recall.options import SHARES, SIGNALS
+from amem_integrations.view.shares import WORDS, shares
+
+DOCUMENTED = Path(__file__).parents[2] / "cookbook" / "docs" / "view.md"
 
 
 def hit(note: Note, **why: float) -> Hit:
@@ -33,3 +39,12 @@ def test_what_cannot_be_seen_has_no_bar(note: Note) -> None:
 @pytest.mark.parametrize("why", [{}, {"dense": 0.0}])
 def test_a_hit_without_shares_has_no_bars(note: Note, why: dict[str, float]) -> None:
     assert shares([hit(note, **why)]) == [[]]
+
+
+def test_every_signal_of_recall_has_words() -> None:
+    assert WORDS.keys() >= {*SIGNALS, *SHARES}
+
+
+def test_the_documentation_has_the_words_of_every_signal() -> None:
+    rows = re.findall(r"^\| ([^|`]+) \| `(\w+)` \| [^|]+ \|$", DOCUMENTED.read_text("utf-8"), re.M)
+    assert {name: words for words, name in rows} == WORDS

@@ -76,6 +76,11 @@ def memory() -> Iterator[AgenticMemory]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def looking(memory: AgenticMemory) -> Browser:
+    return Browser(memory)
+
+
 def addresses(memory: AgenticMemory) -> list[str]:
     note = memory.recent(namespace=HOME)[-1]
     return [
