@@ -1,5 +1,6 @@
 """Commands that move what is stored: out, in, and over to another embedder or another place."""
 
+import json
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -57,8 +58,11 @@ def export_(
         # Lines on a terminal are progress enough.
         shown = stage("Exporting") if str(output) != "-" else None
         total, count = memory.count(labels), -1
+        on_terminal = str(output) == "-" and render.terminal().is_terminal
         for line in memory.export(labels):
-            file.write(line.encode() + b"\n")
+            # The same line, but none that could steer the terminal.
+            safe = dumped(json.loads(line), indent=None) if on_terminal else line
+            file.write(safe.encode() + b"\n")
             count += 1
             if shown is not None:
                 shown(count, total)

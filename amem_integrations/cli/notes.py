@@ -24,7 +24,7 @@ from amem_integrations.cli.options import (
     named,
     opened,
 )
-from amem_integrations.cli.piped import FIELDS, json_items, line_items, read_text
+from amem_integrations.cli.piped import FIELDS, checked, json_items, line_items, read_text
 from amem_integrations.cli.progress import stages, working
 from amem_integrations.cli.shapes import hit_shape, note_shape, print_json
 from amem_integrations.errors import InvalidInputError
@@ -89,6 +89,7 @@ def add(
     The note is linked to others, and may change how they are understood. The same text again
     is the same note.
     """
+    labels = labels_of(namespace)
     about: dict[str, Any] = {
         "speaker": speaker,
         "session": session,
@@ -98,7 +99,7 @@ def add(
     }
     if not (lines or json_lines):
         single = {**about, "key": key, "supersedes": supersedes or None}
-        items = [{"content": read_text(text), **single}]
+        items = [checked({"content": read_text(text), **single})]
     elif text not in (None, "-") or key is not None or supersedes or (lines and json_lines):
         raise InvalidInputError(
             "--lines and --json-lines read many notes from standard input, so they go without each "
@@ -110,9 +111,7 @@ def add(
         location, collection=collection, model=model, embedder=embedder, api_key=api_key
     ) as memory:
         with stages() as stage:
-            notes = memory.add_many(
-                items, namespace=labels_of(namespace), progress=stage("Remembering")
-            )
+            notes = memory.add_many(items, namespace=labels, progress=stage("Remembering"))
         if as_json:
             print_json({"notes": [note_shape(note) for note in notes]})
         elif lines or json_lines:

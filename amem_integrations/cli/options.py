@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -167,7 +167,7 @@ def conditions(text: str | None, option: str = "--filter") -> dict[str, Any] | N
         return None
     try:
         asked = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{option} is not JSON: {error}.") from error
     if not isinstance(asked, dict):
         raise InvalidInputError(f'{option} is a JSON object, such as {{"speaker": "Marta"}}.')
@@ -193,9 +193,11 @@ def own_id(memory: AgenticMemory, name: str, namespace: Namespace) -> str:
 
     Raises NoteNotFoundError.
     """
-    for id in (name, note_id(namespace, name)):
-        if memory.get(id, namespace=namespace) is not None:
-            return id
+    # Of bytes that are no text no id can be made, and no note has them for its name.
+    with suppress(UnicodeEncodeError):
+        for id in (name, note_id(namespace, name)):
+            if memory.get(id, namespace=namespace) is not None:
+                return id
     raise NoteNotFoundError(
         f"There is no note {name!r} in namespace {'/'.join(namespace)}; `amem search` and "
         "`amem recent` show ids and keys, and --namespace chooses another."

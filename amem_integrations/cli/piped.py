@@ -73,11 +73,16 @@ def _object(line: str, number: int) -> dict[str, Any]:
     return fields
 
 
-def _checked(item: dict[str, Any], number: int) -> dict[str, Any]:
-    """The item, if it can be stored; here, as `add_many` does not know the line."""
+def checked(item: dict[str, Any]) -> dict[str, Any]:
+    """The item, if it can be stored: said before a memory is opened, or made, for it."""
     about = {name: value for name, value in item.items() if name != "supersedes"}
+    make_note(**about, namespace="x", now=datetime.now(UTC))
+    return item
+
+
+def _checked(item: dict[str, Any], number: int) -> dict[str, Any]:
     try:
-        make_note(**about, namespace="x", now=datetime.now(UTC))
+        checked(item)
     except InvalidInputError as error:
         raise _wrong(number, str(error).rstrip(".")) from error
     return item

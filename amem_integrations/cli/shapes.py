@@ -1,6 +1,6 @@
 """What `--json` prints: notes, links, revisions and hits as JSON has them.
 
-The one place that says so; `cookbook/docs/guides/command_line.md` describes it. Only ASCII is printed:
+The one place that says so; the guide to the command line describes it. Only ASCII is printed:
 whatever else a text holds is escaped, so that it can neither steer a terminal nor break a pipe.
 """
 

@@ -192,6 +192,8 @@ def test_where_there_is_no_memory_none_is_made_and_the_error_is_json(
         (("--version",), 0),
         (("search", "redis", "-l", "{memory}"), 0),
         (("show", "nothing", "-l", "{memory}"), 1),
+        (("show", "not text: \udc9b", "-l", "{memory}"), 1),
+        (("search", "redis", "-l", "{memory}", "--filter", "[" * 100_000), 1),
         (("recent", "-l", "ftp://somewhere"), 1),
         (("add", "-l", "{memory}", "--at", "soon", "x"), 1),
         (("bogus",), 2),
@@ -200,7 +202,7 @@ def test_where_there_is_no_memory_none_is_made_and_the_error_is_json(
         (("search", "redis", "-l", "{memory}", "-k", "many"), 2),
         (("health", "-l", "{memory}", "-n", "shop", "--fail-over", "notes=1"), 3),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:60].encode("ascii", "replace").decode(),
 )
 def test_exit_codes(arguments: tuple[str, ...], code: int, tmp: Path) -> None:
     result = call(*(each.replace("{memory}", str(tmp / "memory")) for each in arguments))

@@ -105,3 +105,21 @@ def test_a_location_that_cannot_be_one_is_not_said_to_be_made(tmp_path: Path) ->
     result = call("add", "x", "-l", tmp_path / "file")
     assert result.exit_code == 1
     assert result.stderr.startswith("amem: ")
+
+
+@pytest.mark.parametrize("wrong", [("",), ("x", "-n", " "), ("x", "--speaker", " ")], ids=str)
+def test_for_a_note_that_cannot_be_stored_no_memory_is_made(
+    tmp_path: Path, wrong: tuple[str, ...]
+) -> None:
+    assert call("add", *wrong, "-l", tmp_path / "new").exit_code == 1
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_export_can_steer_no_terminal(home: Path) -> None:
+    with kept(home) as memory:
+        memory.add("\x9b2J\u202eback", namespace="odd")
+    piped = call("export", "-l", home, "-n", "odd").stdout
+    assert "\u202e" in piped
+    shown = call("export", "-l", home, "-n", "odd", FORCE_COLOR="1").stdout
+    assert shown.isascii()
+    assert [*map(json.loads, shown.splitlines())] == [*map(json.loads, piped.splitlines())]
