@@ -15,7 +15,7 @@ ATTACKS = (
     '"><img src=x onerror=alert(2)>',
     "' onmouseover='alert(3)' x='",
     "</title></svg></code><svg onload=alert(4)>",
-    "{{ 7 * 7 }}{% for x in () %}",
+    "{{ 191 * 191 }}{% for x in () %}",
     "javascript:alert(5)",
     "\u202e<b>turned</b>\u2028\x1b[31m",
 )
@@ -131,7 +131,7 @@ def test_what_is_stored_shows_as_it_was_written(memory: AgenticMemory, looking: 
         for written in (f"reason {ATTACKS[0]}", f"evolved {attack}", f"tag {attack}", attack):
             assert " ".join(written.split()) in shown
     assert "<b>turned</b>" in shown
-    assert "49" not in shown.replace(note.id, "").partition("About the note")[0]
+    assert "36481" not in shown
 
 
 def test_what_turns_text_around_stays_within_its_element(
