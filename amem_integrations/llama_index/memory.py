@@ -318,8 +318,11 @@ class AMemMemory(Conversation):
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """What is needed to go on elsewhere, JSON-native: settings, session, where the notes are.
 
-        Left out are keys, model objects, and memory blocks, which `from_dict` takes again. The
-        URI of a chat database travels as it is, password included.
+        Left out are keys, model objects, and memory blocks, which `from_dict` takes again. The URI
+        of a chat database travels as it is, password included.
+
+        Args:
+            **kwargs: not used.
         """
         return serialising.dumped(self, self._notes, blocks=len(self._blocks))
 
@@ -327,8 +330,10 @@ class AMemMemory(Conversation):
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
         """The memory that `to_dict` described; it connects on first use.
 
-        kwargs: core, llm, embed_model, chat_store and memory_blocks, in place of what is found;
-            and captioner, which does not travel.
+        Args:
+            data: what `to_dict` gave.
+            **kwargs: core, llm, embed_model, chat_store and memory_blocks, in place of what is
+                found; and captioner, which does not travel.
         """
         return cls._made(**serialising.arguments(data, **kwargs))
 

@@ -138,9 +138,10 @@ class System(Protocol):
         ...
 
     def prepare(self, conversation: Conversation) -> None:
-        """Take the conversation in: called once, before its questions. May be cut short.
+        """Take the `conversation` in: called once, before its questions. May be cut short.
 
-        Raises AnalysisError where the model gives nothing.
+        Raises:
+            AnalysisError: the model gives nothing.
         """
         ...
 
