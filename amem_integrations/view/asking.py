@@ -13,12 +13,11 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A search as its form has it; conditions: what `filter`, the text of a JSON object, says."""
+    """A search as its form has it; conditions: a filter as `search` takes it."""
 
     text: str
     k: int
     hops: int
-    filter: str
     conditions: Mapping[str, Any] | None
 
 

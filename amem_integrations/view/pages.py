@@ -109,7 +109,6 @@ class Pages:
                 text,
                 asking.number(asked, "k", HITS, 1, MOST_HITS),
                 asking.number(asked, "hops", 1, 0, MOST_HOPS),
-                shown["filter"],
                 asking.conditions(shown["filter"]),
             )
             if text.strip():
