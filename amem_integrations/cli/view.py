@@ -21,7 +21,7 @@ from amem_integrations.errors import AMemError
 
 commands = typer.Typer()
 
-_LIBRARIES = ("starlette", "uvicorn", "jinja2", "networkx")
+_LIBRARIES = ("starlette", "uvicorn", "jinja2")
 
 
 @commands.command(epilog=example("amem view -l ./memory --open"))
