@@ -62,6 +62,7 @@ def add(
     ] = False,
     speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None,
     session: Annotated[str | None, typer.Option(help="In which conversation.")] = None,
+    sequence: Annotated[int | None, typer.Option(help="At which place in it.")] = None,
     key: Annotated[
         str | None, typer.Option(help="Your name for the note; the same key is the same note.")
     ] = None,
@@ -98,12 +99,18 @@ def add(
         "metadata": conditions(metadata, "--metadata"),
     }
     if not (lines or json_lines):
-        single = {**about, "key": key, "supersedes": supersedes or None}
-        items = [checked({"content": read_text(text), **single})]
-    elif text not in (None, "-") or key is not None or supersedes or (lines and json_lines):
+        own = {"key": key, "sequence": sequence, "supersedes": supersedes or None}
+        items = [checked({"content": read_text(text), **about, **own})]
+    elif (
+        text not in (None, "-")
+        or key is not None
+        or sequence is not None
+        or supersedes
+        or (lines and json_lines)
+    ):
         raise InvalidInputError(
             "--lines and --json-lines read many notes from standard input, so they go without each "
-            "other, without a text, and without --key and --supersedes."
+            "other, without a text, and without --key, --sequence and --supersedes."
         )
     else:
         items = (line_items if lines else json_items)(read_text(None), about)

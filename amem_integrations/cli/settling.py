@@ -53,7 +53,9 @@ def consolidate(
     ] = None,
     max_age: Annotated[
         float | None,
-        typer.Option(min=0, metavar="DAYS", help="Set aside what was not used for longer."),
+        typer.Option(
+            min=0, max=1e6, metavar="DAYS", help="Set aside what was not used for longer."
+        ),
     ] = None,
     similarity: Annotated[
         float, typer.Option(min=0, max=1, help="From which likeness on notes are merged.")
@@ -138,7 +140,8 @@ def revert(
         location, collection=collection, model=model, embedder=embedder, api_key=api_key
     ) as memory:
         id = own_id(memory, note, labels)
-        done = memory.revert(id, to_version=to_version, only=only, namespace=labels)
+        with working("Reverting"):
+            done = memory.revert(id, to_version=to_version, only=only, namespace=labels)
         _print(done, as_json)
 
 
@@ -193,7 +196,9 @@ def resolve(
         location, collection=collection, model=model, embedder=embedder, api_key=api_key
     ) as memory:
         id = own_id(memory, note, labels)
-        _print(memory.resolve(id, decision, content, namespace=labels), as_json)
+        with working("Settling"):
+            done = memory.resolve(id, decision, content, namespace=labels)
+        _print(done, as_json)
 
 
 @commands.command(epilog=example("amem proposals -l ./memory -n team"))
