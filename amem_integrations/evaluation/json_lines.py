@@ -1,4 +1,4 @@
-"""Our own format: a line of JSON for each turn and each question; the README documents it."""
+"""Our own format: a line of JSON for each turn and each question; the guide to measuring documents it."""
 
 import json
 from collections.abc import Iterable

@@ -80,8 +80,8 @@ def _parsed(text: str, limit: int | None, defects: Defects) -> tuple[str, tuple[
             return name, tuple(conversations(document[:limit], defects))
     raise InvalidInputError(
         'line 1: a JSON document is a list of LoCoMo samples ("conversation", "qa") or of BEAM '
-        'chats ("messages", "questions"); anything else comes as lines of JSON, which the README '
-        "describes."
+        'chats ("messages", "questions"); anything else comes as lines of JSON, as the guide '
+        "to measuring describes."
     )
 
 

@@ -60,7 +60,7 @@ class FreeAnalyst:
     needs_statistics: bool = True
 
     async def construct(self, io: IO, subject: Subject) -> Understanding:
-        """`Analyst.construct`: up to 5 keywords, 2–3 tags, one sentence of the note.
+        """`Analyst.construct`: up to 5 keywords, up to 3 tags, one sentence of the note.
 
         Args:
             io: not asked for anything.
