@@ -71,6 +71,7 @@ def _missing(error: ModuleNotFoundError) -> str:
 
 app = typer.Typer(
     cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

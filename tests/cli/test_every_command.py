@@ -83,6 +83,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_help_fits_eighty_columns_and_ends_with_an_example(path: tuple[str, ...]) -> None:
     shown = call(*path, "--help")
     assert shown.exit_code == 0
+    assert call(*path, "-h").output == shown.output
     assert max(map(len, shown.output.splitlines())) <= 80
     assert f"\n    amem {' '.join(path)}" in shown.output.partition("Example")[2]
 
