@@ -1,4 +1,4 @@
-"""Our own format: a line of JSON for each turn and each question; the guide to measuring documents it."""
+"""Our own format: a line of JSON for each turn and each question, as "Measuring" describes."""
 
 import json
 from collections.abc import Iterable
