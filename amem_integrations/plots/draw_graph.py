@@ -88,7 +88,7 @@ def _lines(
         hoverinfo="skip",
         name=name,
         legendgroup="links",
-        legendgrouptitle={"text": "link weight"},
+        legendgrouptitle={"text": "link weight", "font": {"color": FAINT}},
     )
 
 

@@ -11,6 +11,8 @@ Places: TypeAlias = Mapping[str, tuple[float, float]]
 FEW = 300
 """Up to how many notes a graph is drawn with care; a larger one is crowded anyway."""
 
+_NAMED_ALONE = 12
+
 
 def placed(data: GraphData) -> Places:
     """Where each note stands: the linked ones within [-1, 1] both ways, the others below -1.
@@ -33,7 +35,8 @@ def placed(data: GraphData) -> Places:
         )
         found = _scaled({id: (float(x), float(y)) for id, (x, y) in laid.items()})
     alone = [node.id for node in data.nodes if node.id not in found]
-    across = max(12, int(len(alone) ** 0.5 * 3))
+    # A few have room to be named.
+    across = 4 if len(alone) <= _NAMED_ALONE else max(12, int(len(alone) ** 0.5 * 3))
     for place, id in enumerate(alone):
         found[id] = (-1 + 2 * (place % across) / (across - 1), -1.25 - 0.12 * (place // across))
     return found

@@ -118,6 +118,12 @@ def test_a_contradiction_is_dashed() -> None:
     assert "contradicts" in line.name
 
 
+def test_a_few_notes_without_a_link_stand_far_enough_apart_to_be_named() -> None:
+    drawn = draw_graph.draw(graph_data([*two_pairs(), note("f"), note("g")]), "", "")
+    named = {label for trace in drawn.data for label in trace.text or () if label}
+    assert {"e", "f", "g"} <= named
+
+
 def test_a_capped_graph_says_so(memory: AgenticMemory) -> None:
     picture = note_graph(memory, "cache", limit=2)
     assert len(picture.rows) == 2
