@@ -31,7 +31,7 @@ from amem_integrations.operations import check_choice
 from amem_integrations.ports import IO, Analyst, AsyncIO, Clock, Runnable, SyncIO, run
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.rerank import reranking_by
-from amem_integrations.store.opening import Encoders, Store, open_store
+from amem_integrations.store.opening import Encoders, Store, check_api_key, open_store
 from amem_integrations.store.usage import save_usage
 
 if TYPE_CHECKING:
@@ -98,10 +98,7 @@ class Options:
             raise InvalidInputError(
                 f"clock is a function that gives the time; got {type(self.clock).__name__}."
             )
-        if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
-            raise InvalidInputError(
-                "api_key holds characters that no HTTP header can carry; copy the key again."
-            )
+        check_api_key(self.api_key)
 
 
 def _is_number(value: object, kind: Any) -> bool:

@@ -5,7 +5,6 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,12 +14,12 @@ from amem_integrations.cli.stranger import embedder_called
 from amem_integrations.errors import (
     InvalidInputError,
     NoteNotFoundError,
-    StoreError,
     StoreMismatchError,
 )
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.note import Note, as_utc, note_id
+from amem_integrations.store.opening import is_there
 
 FOUND = 3
 """Exit code of a command that did its work and found what should not be."""
@@ -103,7 +102,7 @@ def opened(
 
     Where there is none one is made, and that is said: a mistyped path shall be seen.
     """
-    new = is_new(location, collection)
+    new = not is_there(location, collection=collection, api_key=api_key)
     settings = {"collection": collection, "model": model, "api_key": api_key, **settings}
     try:
         memory = AgenticMemory(location, embedder=embedder, **settings)
@@ -131,7 +130,7 @@ def existing(
     **settings: Any,
 ) -> Generator[AgenticMemory]:
     """A memory that is there already: a mistyped path must not make a new one."""
-    if is_new(location, collection):
+    if not is_there(location, collection=collection, api_key=api_key):
         which = "" if collection == "amem" else f" called {collection!r}"
         raise InvalidInputError(
             f"There is no memory{which} at {location}; `amem add` makes one. Is --location right?"
@@ -145,17 +144,6 @@ def existing(
         **settings,
     ) as memory:
         yield memory
-
-
-def is_new(location: str, collection: str) -> bool:
-    """Whether opening it would make a memory. Of a server that is not known: False."""
-    if "://" in location:
-        return False
-    try:
-        place = Path(location).expanduser() / collection
-        return not place.is_dir() or not any(place.iterdir())
-    except (OSError, RuntimeError) as error:
-        raise StoreError(f"{location} cannot be read: {error}.") from error
 
 
 def labels_of(namespace: list[str] | None) -> tuple[str, ...]:

@@ -109,6 +109,18 @@ def open_client(
     return _open_server(Server(url, api_key, timeout, prefer_grpc), collection, dimension)
 
 
+def has_collection(
+    url: str, collection: str, *, api_key: str | None = None, timeout: float = 10.0
+) -> bool:
+    """Whether a server has a collection of this name; errors as those of `open_client`."""
+    server = Server(url, api_key, timeout, prefer_grpc=False)
+    caller = ServerCaller(server, Lifetime(server.url), httpx.create_ssl_context())
+    try:
+        return run(caller.perform(partial(_exists, collection)))
+    finally:
+        caller.close_now()
+
+
 def _open_server(server: Server, collection: str, dimension: int) -> ClientStore:
     if server.api_key is not None and not server.is_encrypted_or_near:
         _LOG.warning("The API key for %s travels unencrypted; use https://.", server.url)
@@ -206,14 +218,18 @@ async def _require_version(server: Server, call: Call) -> None:
         )
 
 
+async def _exists(collection: str, call: Call) -> bool:
+    return await call("collection_exists", collection_name=collection)
+
+
 async def _prepare(collection: str, dimension: int, call: Call) -> None:
     """Make the collection where it is missing, and check that it is one of ours."""
-    if not await call("collection_exists", collection_name=collection):
+    if not await _exists(collection, call):
         try:
             await call("create_collection", collection_name=collection, **_layout(dimension))
         except StoreError:
             # Another process may have made it meanwhile.
-            if not await call("collection_exists", collection_name=collection):
+            if not await _exists(collection, call):
                 raise
     params = (await call("get_collection", collection_name=collection)).config.params
     names = [

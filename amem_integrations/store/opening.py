@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from amem_integrations.conditions import EVERYTHING
-from amem_integrations.errors import InvalidInputError, StoreMismatchError
+from amem_integrations.errors import InvalidInputError, StoreError, StoreMismatchError
 from amem_integrations.ports import Engine, run
 from amem_integrations.store.description import Encoders, check_fits, meta_point
 from amem_integrations.store.schema import META_ID
@@ -24,7 +24,7 @@ from amem_integrations.store.schema import META_ID
 if TYPE_CHECKING:
     from amem_integrations.store.edge import EdgeEngine
 
-__all__ = ["Encoders", "Store", "open_store"]
+__all__ = ["Encoders", "Store", "check_api_key", "is_there", "open_store"]
 
 _COLLECTION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _URL = re.compile(r"https?://", re.IGNORECASE)
@@ -87,6 +87,37 @@ def open_store(
     if importlib.util.find_spec("qdrant_edge") is None:
         return _open_local_mode(directory, collection, encoders, timeout)
     return _open_edge(directory, collection, encoders)
+
+
+def is_there(
+    location: str | os.PathLike[str],
+    *,
+    collection: str,
+    api_key: str | None = None,
+    timeout: float = 30.0,
+) -> bool:
+    """Whether `open_store` would open what is there already, rather than make a collection.
+
+    Raises InvalidInputError, StoreUnavailableError, and StoreError for what cannot be read.
+    """
+    if isinstance(location, str) and _URL.match(location):
+        from amem_integrations.store.client import has_collection
+
+        check_api_key(api_key)
+        return has_collection(location, collection, api_key=api_key, timeout=timeout)
+    place = _directory(location) / collection
+    try:
+        return place.is_dir() and any(place.iterdir())
+    except OSError as error:
+        raise StoreError(f"{location} cannot be read: {error}.") from error
+
+
+def check_api_key(api_key: str | None) -> None:
+    """Raise InvalidInputError if it cannot be sent."""
+    if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+        raise InvalidInputError(
+            "api_key holds characters that no HTTP header can carry; copy the key again."
+        )
 
 
 def _directory(location: str | os.PathLike[str]) -> Path:

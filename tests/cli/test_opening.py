@@ -9,6 +9,7 @@ import pytest
 from amem_integrations.cli import stranger
 from amem_integrations.testing import HashEmbedder
 from tests.cli.console import call, fill, hashed, kept, printed
+from tests.store.loopback import LoopbackServer
 from tests.support import open_memory
 
 
@@ -77,6 +78,16 @@ def test_a_collection_is_chosen_by_option_or_environment(tmp_path: Path) -> None
     missing = call("namespaces", "-l", tmp_path, "--collection", "third")
     assert "There is no memory called 'third' at" in missing.stderr
     assert not (tmp_path / "third").exists()
+
+
+def test_a_command_that_reads_makes_no_collection_on_a_server() -> None:
+    server = LoopbackServer()
+    try:
+        result = call("recent", "-l", server.url, "--collection", "mistyped")
+        assert "There is no memory called 'mistyped' at" in result.stderr
+        assert not server.backend.get_collections().collections
+    finally:
+        server.stop()
 
 
 def test_a_namespace_comes_from_the_environment_label_by_label(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from amem_integrations.errors import (
 )
 from amem_integrations.ports import run
 from amem_integrations.store.client import open_client
+from amem_integrations.store.opening import is_there
 from tests.store.loopback import LoopbackServer, make_point, open_at
 
 KEY = "sk-very-secret"
@@ -35,6 +36,22 @@ def test_a_server_that_is_down_is_named() -> None:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     with pytest.raises(StoreUnavailableError, match=f"{url} cannot be reached"):
         open_client(url, collection="amem", dimension=3, api_key=KEY)
+
+
+def test_whether_a_server_has_a_collection_is_asked_without_making_one(
+    server: LoopbackServer,
+) -> None:
+    assert not is_there(server.url, collection="amem")
+    assert {method for method, *_ in server.requests} == {"GET"}
+    open_at(server).close()
+    assert is_there(server.url, collection="amem")
+    assert not is_there(server.url, collection="other")
+
+
+def test_a_key_that_cannot_be_sent_is_refused_before_it_is(server: LoopbackServer) -> None:
+    with pytest.raises(InvalidInputError, match="copy the key again"):
+        is_there(server.url, collection="amem", api_key="sk-…")
+    assert server.requests == []
 
 
 def test_a_server_that_is_down_is_named_over_grpc_too() -> None:

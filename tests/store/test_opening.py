@@ -21,7 +21,7 @@ from amem_integrations.errors import (
 )
 from amem_integrations.ports import run
 from amem_integrations.store import description, edge_files, schema
-from amem_integrations.store.opening import Encoders, Store, open_store
+from amem_integrations.store.opening import Encoders, Store, is_there, open_store
 from amem_integrations.store.schema import META_ID
 from tests.store.points import ENCODERS, id_of, point
 from tests.store.processes import next_line, python, running, tell
@@ -44,6 +44,14 @@ def contents(directory: Path) -> dict[str, bytes]:
         for path in sorted(directory.rglob("*"))
         if path.is_file()
     }
+
+
+def test_whether_a_directory_holds_a_collection_is_asked_without_making_one(tmp_path: Path) -> None:
+    assert not is_there(tmp_path / "none", collection="amem")
+    assert not (tmp_path / "none").exists()
+    opened(tmp_path)
+    assert is_there(tmp_path, collection="amem")
+    assert not is_there(tmp_path, collection="other")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
