@@ -1,6 +1,6 @@
 """Drawing the note graph: notes placed by their links, links as wide as they weigh."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amem_integrations.note import CONTRADICTS
@@ -16,6 +16,7 @@ _WIDTHS = ((0.25, 0.6), (0.5, 1.4), (0.75, 2.6), (1.0, 4.2))
 _EDGE = "#A9B2BA"
 _AGAINST = COLOURS[5]
 _NAMED = 24
+_SIDE = {1: "top", -1: "bottom"}
 _ROOM = (0.5, 0.07)
 """How far apart labels are, across and up, where the linked notes take 2 by 2."""
 
@@ -51,12 +52,13 @@ def draw(data: GraphData, title: str, subtitle: str) -> Any:
         lower = upper
     if data.edges:
         drawn.add_trace(_middles(go, data, places))
-    named = _labelled(data, places)
+    sides = _sides(data, places)
+    named = _labelled(data, places, sides)
     size = 9 if few else 5
     for group, (colour, symbol) in look(data.groups).items():
         nodes = [node for node in data.nodes if node.group == group]
         if nodes:
-            drawn.add_trace(_notes(go, group, nodes, places, colour, symbol, named, size))
+            drawn.add_trace(_notes(go, group, nodes, places, colour, symbol, sides, named, size))
     return drawn
 
 
@@ -127,6 +129,7 @@ def _notes(
     places: Places,
     colour: str,
     symbol: str,
+    sides: Mapping[str, int],
     named: set[str],
     size: int,
 ) -> Any:
@@ -143,7 +146,7 @@ def _notes(
             "line": {"width": 1, "color": PAPER},
         },
         text=[text.label(node.content) if node.id in named else "" for node in nodes],
-        textposition="top center",
+        textposition=[f"{_SIDE[sides[node.id]]} center" for node in nodes],
         textfont={"size": 11, "shadow": f"0 0 3px {PAPER}, 0 0 3px {PAPER}, 0 0 2px {PAPER}"},
         hoverinfo="text",
         hovertext=[
@@ -164,11 +167,22 @@ def _notes(
     )
 
 
-def _labelled(data: GraphData, places: Places) -> set[str]:
+def _sides(data: GraphData, places: Places) -> dict[str, int]:
+    """Where each note's text stands: above it, 1, or below, -1, where its links lead up."""
+    up = dict.fromkeys(places, 0.0)
+    for edge in data.edges:
+        rise = places[edge.to][1] - places[edge.source][1]
+        up[edge.source] += rise
+        up[edge.to] -= rise
+    return {id: -1 if rise > 0 else 1 for id, rise in up.items()}
+
+
+def _labelled(data: GraphData, places: Places, sides: Mapping[str, int]) -> set[str]:
     """Which notes have their text beside them: the best linked, as far as there is room."""
     taken: dict[str, tuple[float, float]] = {}
     for node in sorted(data.nodes, key=lambda node: -node.strength):
         x, y = places[node.id]
+        y += _ROOM[1] / 2 * sides[node.id]
         clear = all(abs(x - a) > _ROOM[0] or abs(y - b) > _ROOM[1] for a, b in taken.values())
         if clear:
             taken[node.id] = (x, y)

@@ -124,6 +124,19 @@ def test_a_few_notes_without_a_link_stand_far_enough_apart_to_be_named() -> None
     assert {"e", "f", "g"} <= named
 
 
+def test_a_label_stands_on_the_side_where_no_link_leads() -> None:
+    a = note("a")
+    data = graph_data([a, linked(note("b"), (a, 0.9))])
+    drawn = draw_graph.draw(data, "", "")
+    sides = {
+        label: (y, side)
+        for trace in drawn.data
+        if trace.legendgroup == "notes"
+        for label, y, side in zip(trace.text, trace.y, trace.textposition, strict=True)
+    }
+    assert [side for _, side in sorted(sides.values())] == ["bottom center", "top center"]
+
+
 def test_a_capped_graph_says_so(memory: AgenticMemory) -> None:
     picture = note_graph(memory, "cache", limit=2)
     assert len(picture.rows) == 2
