@@ -194,3 +194,19 @@ class AnalysisError(ModelError):
         # An exception is rebuilt from its positional arguments; these are keywords.
         rebuild = partial(type(self), reason=self.reason, retryable=self.retryable)
         return rebuild, self.args, self.__dict__
+
+
+# The messages of the others may quote what a caller, a server or an engine said.
+_QUOTES_NO_NOTE = (
+    ModelUnavailableError,
+    EmbeddingError,
+    StoreClosedError,
+    StoreLockedError,
+    StoreMismatchError,
+)
+
+
+def loggable(error: BaseException) -> str:
+    """What a log may say of an error: its type, and its message where that can quote no note."""
+    name = type(error).__name__
+    return f"{name}: {error}" if isinstance(error, _QUOTES_NO_NOTE) and str(error) else name

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, TypeAlias
 
-from amem_integrations.errors import AMemError, StoreClosedError, StoreError
+from amem_integrations.errors import AMemError, StoreClosedError, StoreError, loggable
 from amem_integrations.formation import outbox
 from amem_integrations.formation.commit import note_failure
 from amem_integrations.formation.judging import failure
@@ -105,7 +105,7 @@ async def form(rooms: Rooms, io: IO, notes: Sequence[Note]) -> None:
             await _run_graph(rooms, io, notes[start : start + rooms.at_once])
     except StoreError as error:
         rooms.settings.ledger.count("formation.error")
-        _LOG.warning("Formation failed (%s); the note stays raw.", type(error).__name__)
+        _LOG.warning("Formation failed (%s); the note stays raw.", loggable(error))
 
 
 async def _run_graph(rooms: Rooms, io: IO, notes: Sequence[Note]) -> dict[str, Outcome]:
@@ -165,7 +165,7 @@ async def _maintain(rooms: Rooms, io: IO, policy: Policy) -> timedelta:
     except AMemError as error:
         # Nothing of it is lost, and forming goes on.
         rooms.settings.ledger.count("maintain.failed")
-        _LOG.warning("Maintenance broke off (%s).", type(error).__name__)
+        _LOG.warning("Maintenance broke off (%s).", loggable(error))
         return policy.due
 
 

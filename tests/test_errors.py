@@ -14,7 +14,11 @@ from amem_integrations.errors import (
     InvalidFilterError,
     InvalidInputError,
     InvalidLineError,
+    ModelUnavailableError,
     NoteNotFoundError,
+    StoreError,
+    StoreUnavailableError,
+    loggable,
 )
 
 KINDS = [
@@ -91,3 +95,23 @@ def test_a_failed_judgement_names_no_time_to_wait_unless_told() -> None:
 def test_a_broken_line_keeps_its_number_in_another_process() -> None:
     there = pickle.loads(pickle.dumps(InvalidLineError("Line 3: no.", line=3)))
     assert (str(there), there.line) == ("Line 3: no.", 3)
+
+
+def test_a_log_says_what_to_do_about_an_error_that_is_about_the_set_up() -> None:
+    error = ModelUnavailableError("No such model. Remedies: …")
+    assert loggable(error) == "ModelUnavailableError: No such model. Remedies: …"
+    assert loggable(ModelUnavailableError()) == "ModelUnavailableError"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InvalidInputError("secret"),
+        StoreError("refused: secret"),
+        StoreUnavailableError("status 500: secret"),
+        AnalysisError("secret", reason="refusal", retryable=False),
+        RuntimeError("secret"),
+    ],
+)
+def test_a_log_says_only_the_type_of_an_error_that_may_quote_a_note(error: Exception) -> None:
+    assert loggable(error) == type(error).__name__

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import NamedTuple, Protocol
 
-from amem_integrations.errors import StoreClosedError
+from amem_integrations.errors import StoreClosedError, loggable
 from amem_integrations.note import Note
 
 _LOG = logging.getLogger(__name__)
@@ -196,7 +196,7 @@ class Worker:
             if loop is not None and not _is_the_works(error):
                 raise
             turn.trouble = True
-            _LOG.warning("Background formation broke off (%s).", type(error).__name__)
+            _LOG.warning("Background formation broke off (%s).", loggable(error))
             _LOG.debug("Why.", exc_info=error)
         finally:
             with self._changed:

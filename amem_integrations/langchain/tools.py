@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, Field
 
-from amem_integrations.errors import InvalidInputError, NoteNotFoundError
+from amem_integrations.errors import InvalidInputError, NoteNotFoundError, loggable
 from amem_integrations.finding import find
 from amem_integrations.forming import Formation, Rooms, have_formed
 from amem_integrations.langchain.identity import Identity, namespace_resolver
@@ -224,7 +224,7 @@ def _guarded(
         except InvalidInputError as error:
             raise ToolException(str(error)) from error
         except Exception as error:
-            _LOG.warning("The tool %s failed (%s).", tool, type(error).__name__)
+            _LOG.warning("The tool %s failed (%s).", tool, loggable(error))
             _LOG.debug("Why.", exc_info=error)
             rooms.settings.ledger.count(f"langchain.{tool}.failed")
             raise ToolException(_UNAVAILABLE) from error

@@ -19,6 +19,7 @@ from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 
 from amem_integrations.attachments import Captioner, Captioning, captioned, captioning_of
+from amem_integrations.errors import loggable
 from amem_integrations.formation.state import FormationState, initial_state
 from amem_integrations.forming import Rooms
 from amem_integrations.langchain.identity import Identity, namespace_resolver, thread_id
@@ -123,7 +124,7 @@ def create_memory_graph(
 
 
 def _failed(memory: AgenticMemory, error: Exception) -> dict[str, Any]:
-    _LOG.warning("Forming a turn's notes failed (%s).", type(error).__name__)
+    _LOG.warning("Forming a turn's notes failed (%s).", loggable(error))
     _LOG.debug("Why.", exc_info=error)
     memory.count_event("langgraph.formation.failed")
     return {}
@@ -153,7 +154,7 @@ def _accepting(
             items = await captioned(io, count, captioning, turn)
             notes = await add(rooms, io, items, labels, "off")
         except Exception as error:
-            _LOG.warning("A turn could not be remembered (%s).", type(error).__name__)
+            _LOG.warning("A turn could not be remembered (%s).", loggable(error))
             _LOG.debug("Why.", exc_info=error)
             rooms.settings.ledger.count("langgraph.remember.failed")
             return {}

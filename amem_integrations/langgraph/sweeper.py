@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from amem_integrations.errors import StoreClosedError
+from amem_integrations.errors import StoreClosedError, loggable
 
 _LOG = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def _loop(
         except StoreClosedError:
             break
         except Exception as error:
-            _LOG.warning("Sweeping failed (%s) and will be tried again.", type(error).__name__)
+            _LOG.warning("Sweeping failed (%s) and will be tried again.", loggable(error))
         else:
             _LOG.debug("Swept %d items that were past their time.", swept)
     if done.set_running_or_notify_cancel():

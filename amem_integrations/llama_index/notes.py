@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from llama_index_instrumentation import get_dispatcher
 
 from amem_integrations.attachments import Captioning, Enclosed, Said, captioned
-from amem_integrations.errors import InvalidInputError, StoreError
+from amem_integrations.errors import InvalidInputError, StoreError, loggable
 from amem_integrations.forming import Formation, Rooms
 from amem_integrations.llama_index.forms import Form
 from amem_integrations.llama_index.source import Source
@@ -225,7 +225,7 @@ class AMemNotes:
         return True
 
     def _failed(self, what: str, error: Exception) -> None:
-        _LOG.warning("%s failed (%s); the turn goes on.", what.capitalize(), type(error).__name__)
+        _LOG.warning("%s failed (%s); the turn goes on.", what.capitalize(), loggable(error))
         _LOG.debug("Why.", exc_info=error)
         self._count(f"{what}.failed")
 

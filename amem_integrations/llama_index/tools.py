@@ -6,7 +6,7 @@ from typing import Any
 
 from llama_index.core.tools import FunctionTool
 
-from amem_integrations.errors import InvalidInputError
+from amem_integrations.errors import InvalidInputError, loggable
 from amem_integrations.forming import FORMATIONS, Formation
 from amem_integrations.llama_index.forms import AWAITED, NOW, Form
 from amem_integrations.llama_index.notes import shown
@@ -121,7 +121,7 @@ async def _told(core: AgenticMemory, tool: str, operation: Coroutine[Any, Any, s
     except InvalidInputError as error:
         return str(error)
     except Exception as error:
-        _LOG.warning("The tool %s failed (%s).", tool, type(error).__name__)
+        _LOG.warning("The tool %s failed (%s).", tool, loggable(error))
         _LOG.debug("Why.", exc_info=error)
         core.count_event(f"llama_index.{tool}.failed")
         return _UNAVAILABLE
