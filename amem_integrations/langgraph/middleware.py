@@ -10,12 +10,13 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Literal, TypeAlias
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
 from amem_integrations.attachments import Captioner, Captioning, captioned, captioning_of
-from amem_integrations.errors import InvalidInputError
+from amem_integrations.errors import InvalidInputError, loggable
 from amem_integrations.finding import find
 from amem_integrations.forming import Formation, Rooms
 from amem_integrations.langchain.identity import Identity, namespace_resolver, thread_id
@@ -75,7 +76,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         min_relevance: as for `AgenticMemory.search`.
         write: remember what the user said and the answer: "background" stores them before the reply
             is returned and forms them afterwards; "after_agent" forms them before; "off" does not.
-        tools: give the agent search_memory and manage_memory.
+        tools: give the agent search_memory and manage_memory, if its model can call tools.
         review: with write="after_agent", stop at an `interrupt` before a turn's notes are
             committed, as `create_memory_graph` does; the agent needs a checkpointer.
         weave: remember only what is new in what was said, idea by idea, as `AgenticMemory.weave`
@@ -147,6 +148,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         )
         self._recalled: OrderedDict[Turn, tuple[str, list[Hit]]] = OrderedDict()
         self._lock = threading.Lock()
+        self._warned = threading.Event()
 
     def wrap_model_call(
         self,
@@ -154,7 +156,8 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
         """Ask the model with what the memory knows."""
-        return handler(_told(request, self._memory.perform(self._recall(request))))
+        recalled = self._memory.perform(self._recall(request))
+        return handler(_told(self._offering(request), recalled))
 
     async def awrap_model_call(
         self,
@@ -162,7 +165,8 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """`wrap_model_call`, awaited."""
-        return await handler(_told(request, await self._memory.aperform(self._recall(request))))
+        recalled = await self._memory.aperform(self._recall(request))
+        return await handler(_told(self._offering(request), recalled))
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         """Remember the turn."""
@@ -184,6 +188,20 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         elif self._write != "off":
             await self._memory.aperform(self._remember(state))
         self._tell(state)
+
+    def _offering(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """The request, without our tools where the model cannot be given any."""
+        kind = type(request.model)
+        if not self.tools or getattr(kind, "bind_tools", None) is not BaseChatModel.bind_tools:
+            return request
+        if not self._warned.is_set():
+            self._warned.set()
+            _LOG.warning(
+                "%s cannot call tools, so it is not offered search_memory and manage_memory; "
+                "AMemMiddleware(..., tools=False) says so from the start. This is said once.",
+                kind.__name__,
+            )
+        return request.override(tools=[each for each in request.tools if each not in self.tools])
 
     def _recall(
         self, request: ModelRequest[Any]
@@ -311,6 +329,6 @@ def _told(request: ModelRequest[Any], recalled: str) -> ModelRequest[Any]:
 
 
 def _failed(rooms: Rooms, what: str, error: Exception) -> None:
-    _LOG.warning("The memory could not %s (%s).", what, type(error).__name__)
+    _LOG.warning("The memory could not %s (%s).", what, loggable(error))
     _LOG.debug("Why.", exc_info=error)
     rooms.settings.ledger.count(f"langgraph.{what}.failed")

@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, hook_config
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolCall
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from amem_integrations import AgenticMemory, Status
-from amem_integrations.errors import InvalidInputError
+from amem_integrations.errors import InvalidInputError, ModelUnavailableError
 from amem_integrations.langgraph import AMemMiddleware
-from amem_integrations.testing import ScriptedChatModel
+from amem_integrations.testing import HashEmbedder, ScriptedChatModel
 from tests.langgraph.agents import (
     ASKED,
     TOLD,
@@ -347,6 +348,49 @@ async def test_without_a_user_no_model_is_asked(memory: AgenticMemory) -> None:
     assert memory.count() == 0
 
 
+def test_a_model_that_cannot_call_tools_is_offered_none_of_the_memorys(
+    memory: AgenticMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    said_nothing = [AIMessage("Noted."), AIMessage("Susie."), AIMessage("Susie.")]
+    chat = agent(memory, GenericFakeChatModel(messages=iter(said_nothing)))
+    chat.invoke(said(TOLD), config("calvin", "one"))
+    assert chat.invoke(said(ASKED), config("calvin", "two"))["messages"][-1].text == "Susie."
+    assert [note.content for note in memory.recent(namespace=CALVIN)][-1] == TOLD
+    warned = [each for each in caplog.messages if "cannot call tools" in each]
+    assert len(warned) == 1
+    assert "GenericFakeChatModel" in warned[0]
+    assert "tools=False" in warned[0]
+
+
+def test_a_model_that_cannot_call_tools_is_still_asked_for_those_of_others(
+    memory: AgenticMemory,
+) -> None:
+    def clock() -> str:
+        """The time."""
+        return "noon"
+
+    chat = agent(memory, GenericFakeChatModel(messages=iter([AIMessage("x")])), tools=[clock])
+    with pytest.raises(NotImplementedError):
+        chat.invoke(said(TOLD), config("calvin", "one"))
+
+
+def test_an_embedder_that_is_not_there_fails_no_reply_and_the_log_has_the_remedy(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def absent(_: Any) -> Any:
+        raise ModelUnavailableError("It is not here: pip install it.")
+
+    embedder = HashEmbedder()
+    with AgenticMemory(embedder=embedder, formation="off") as memory:
+        embedder.embed_query = absent  # type: ignore[method-assign]
+        chat = agent(memory, answers("Fine."))
+        assert chat.invoke(said(TOLD), config("calvin", "one"))["messages"][-1].text == "Fine."
+    assert caplog.messages == [
+        f"The memory could not {what} (ModelUnavailableError: It is not here: pip install it.)."
+        for what in ("recall", "remember")
+    ]
+
+
 async def test_a_memory_that_is_down_does_not_fail_the_reply(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -358,7 +402,7 @@ async def test_a_memory_that_is_down_does_not_fail_the_reply(
         second = chat.invoke(said(TOLD), config("calvin", "two"))
     assert first["messages"][-1].text == second["messages"][-1].text == "Fine."
     assert "boat" not in caplog.text
-    assert "The memory could not recall (StoreClosedError)." in caplog.messages
+    assert "The memory could not recall (StoreClosedError: The store in" in caplog.text
     usage = memory._rooms.settings.ledger.events()
     assert usage["langgraph.recall.failed"] == usage["langgraph.remember.failed"] == 2
 
