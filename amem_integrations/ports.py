@@ -286,10 +286,14 @@ class IO(Protocol):
         ...
 
 
+_SET_BACK = timedelta(minutes=1)
+
+
 class Clock:
     """UTC now, to the microsecond, never the same instant twice in one process.
 
-    Stored times order listings and paging, so ties are kept from arising.
+    Stored times order listings and paging, so ties are kept from arising. A source that is set
+    back by more than a minute was wrong before, and is followed: else nothing would become due.
     """
 
     def __init__(self, source: Callable[[], datetime] | None = None) -> None:
@@ -299,7 +303,8 @@ class Clock:
 
     def __call__(self) -> datetime:
         with self._lock:
-            self._last = max(as_utc(self._source()), self._last + timedelta(microseconds=1))
+            now, least = as_utc(self._source()), self._last + timedelta(microseconds=1)
+            self._last = now if least - now > _SET_BACK else max(now, least)
             return self._last
 
 

@@ -7,7 +7,7 @@ import asyncio
 import operator
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -31,6 +31,7 @@ from amem_integrations.ports import (
     run,
 )
 
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TEXTS = ["cache", "violin", "tea"]
 ANSWER = {"found": ["cache", "violin", "tea"], "said": "said to 3", "doubled": 6}
 
@@ -342,3 +343,11 @@ async def test_an_interrupt_inside_gathered_operations_reaches_the_graph(
     graph = builder.compile(checkpointer=InMemorySaver())
     stopped = await graph.ainvoke({}, THREAD)
     assert stopped["__interrupt__"][0].value == "may I?"
+
+
+def test_a_clock_follows_its_source_back_where_that_is_more_than_a_minute() -> None:
+    times = iter([NOON + timedelta(days=9), NOON, NOON - timedelta(seconds=5), NOON])
+    clock = Clock(lambda: next(times))
+    read = [clock() for _ in range(4)]
+    assert read[0] == NOON + timedelta(days=9)
+    assert read[1:] == [NOON + timedelta(microseconds=n) for n in range(3)]

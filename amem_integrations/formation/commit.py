@@ -17,7 +17,7 @@ from amem_integrations.formation.embedding import embedded_points, known_vectors
 from amem_integrations.formation.judging import failure
 from amem_integrations.formation.likeness import percentiles
 from amem_integrations.formation.neighbours import Judged, Others, changed
-from amem_integrations.formation.outbox import NO_LEASE
+from amem_integrations.formation.outbox import LONGEST_PAUSE, NO_LEASE
 from amem_integrations.formation.retract import retract
 from amem_integrations.formation.revise import archived, revised
 from amem_integrations.formation.state import (
@@ -91,7 +91,8 @@ async def note_failure(
         settings.ledger.count("formation.parked")
     else:
         pause = min(_FIRST_PAUSE * 2 ** (attempts - 1), _LONGEST_PAUSE)
-        fields["retry_at"] = micros(io.now() + max(pause, timedelta(seconds=result["again"])))
+        asked = timedelta(seconds=min(result["again"], LONGEST_PAUSE.total_seconds()))
+        fields["retry_at"] = micros(io.now() + max(pause, asked))
     # Not a change of the note itself: the version stays, so that nothing in flight is upset.
     await io.engine.patch(
         note_id, fields, expect={"status": str(Status.RAW), "version": note.version}

@@ -18,6 +18,11 @@ from amem_integrations.ports import IO, Engine, Point
 from amem_integrations.store.schema import micros, moment, note_from, within
 
 LEASE = timedelta(minutes=5)
+LONGEST_PAUSE = timedelta(days=1)
+"""After which a note that failed is due, whatever the provider asks for."""
+# What is said to hold for longer than this was written when a clock was ahead.
+_LONGEST_LEASE = 2 * LEASE
+_LONGEST_WAIT = 2 * LONGEST_PAUSE
 _BUSY = 1_000
 _RAW = match("status", Status.RAW)
 
@@ -124,11 +129,11 @@ async def next_due(io: IO) -> datetime | None:
 
 
 def _due(now: datetime) -> Condition:
-    return Not(Range("retry_at", gt=micros(now)))
+    return Not(Range("retry_at", gt=micros(now), lte=micros(now + _LONGEST_WAIT)))
 
 
 def _leased(io: IO, now: datetime) -> Condition:
-    running = Range("lease_until", gt=micros(now))
+    running = Range("lease_until", gt=micros(now), lte=micros(now + _LONGEST_LEASE))
     if not io.engine.exclusive:
         return running
     # No other process can have the store open; whoever is not open here is dead or closed.
@@ -138,7 +143,7 @@ def _leased(io: IO, now: datetime) -> Condition:
 def _is_held(io: IO, point: Point, now: datetime) -> bool:
     """Whether someone who is known by now holds a lease on a note that was read."""
     holder, until = point.payload.get("leased_by"), point.payload.get("lease_until")
-    running = until is not None and until > micros(now)
+    running = until is not None and micros(now) < until <= micros(now + _LONGEST_LEASE)
     return running and (not io.engine.exclusive or holder in tuple(_holders.values()))
 
 

@@ -221,6 +221,16 @@ def test_what_the_provider_asks_for_is_waited(time: Time) -> None:
         assert round(waiting(memory, note) or 0) == 900
 
 
+@pytest.mark.parametrize("asked", [1e9, 1e20, 1e300])
+def test_a_provider_that_asks_for_more_than_a_day_gets_a_day(time: Time, asked: float) -> None:
+    with open_memory(
+        model=chat_model(failing("rate-limited", retry_after=asked)), clock=time
+    ) as memory:
+        note = memory.add("one")
+        assert round(waiting(memory, note) or 0) == 86_400
+        assert str(again(memory, note).last_error).startswith("rate-limited")
+
+
 @pytest.mark.parametrize(
     ("reason", "attempts"),
     [("refusal", 1), ("content-filter", 1), ("too-long", 1), ("unparsable", 3), ("error", 3)],
@@ -234,6 +244,39 @@ def test_how_often_a_note_is_tried_depends_on_why_it_failed(reason: str, attempt
         parked = again(memory, note)
         assert (parked.status, parked.attempts) == (Status.PARKED, attempts)
         assert memory.health()["formation.parked"] == 1
+
+
+def test_a_failure_while_the_clock_was_years_ahead_keeps_no_note_for_years(time: Time) -> None:
+    judge = failing("timeout")
+    with open_memory(model=chat_model(judge), clock=time) as memory:
+        time.passes(days=3_000)
+        memory.add("one")
+        assert claim(memory) == []
+        time.passes(days=-3_000)
+        assert claim(memory) == ["one"]
+
+
+def test_a_lease_taken_while_the_clock_was_years_ahead_counts_for_nothing(
+    memory: AgenticMemory, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared(memory, monkeypatch)
+    memory.add("one")
+    time.passes(days=3_000)
+    assert claim(memory) == ["one"]
+    time.passes(days=-3_000)
+    assert claim(memory) == ["one"]
+    assert claim(memory) == []
+
+
+def test_a_lease_of_a_machine_whose_clock_is_a_little_ahead_counts(
+    memory: AgenticMemory, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared(memory, monkeypatch)
+    memory.add("one")
+    time.passes(seconds=60)
+    assert claim(memory) == ["one"]
+    time.passes(seconds=-60)
+    assert claim(memory) == []
 
 
 def test_each_note_is_tried_once_by_a_resume(time: Time) -> None:
