@@ -146,6 +146,11 @@ def existing(
         yield memory
 
 
+def able_to_form(memory: AgenticMemory) -> None:
+    """Raises what keeps it from embedding, before every note is tried in vain."""
+    memory.perform(lambda _, io: io.embed_query("a"))
+
+
 def labels_of(namespace: list[str] | None) -> tuple[str, ...]:
     return as_namespace(namespace) if namespace else DEFAULT
 

@@ -26,9 +26,9 @@ class _Stranger:
     def __init__(self, name: str, why: str) -> None:
         self._error = (
             f"This memory was written with the embedder {name!r}, which amem cannot have, so it "
-            f"can show, check, export and forget, but not search or add. {why.rstrip('.')}. Use "
-            "the memory from Python with its embedder, or have `amem reembed` make a copy for "
-            "another one."
+            f"can show, check, export and forget, but not search, add or form. "
+            f"{why.rstrip('.')}. Use the memory from Python with its embedder, or have "
+            "`amem reembed` make a copy for another one."
         )
 
     def embed_documents(self, texts: list[str]) -> list[Vector]:

@@ -16,6 +16,7 @@ from amem_integrations.cli.options import (
     Labels,
     Location,
     Model,
+    able_to_form,
     conditions,
     example,
     existing,
@@ -178,6 +179,7 @@ def retry(
         ) as memory,
         working("Forming what waits"),
     ):
+        able_to_form(memory)
         formed = memory.retry()
         counts = memory.health()
     left = int(sum(counts.get(status, 0) for status in (Status.RAW, Status.PARKED)))

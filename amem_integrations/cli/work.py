@@ -18,6 +18,7 @@ from amem_integrations.cli.options import (
     Json,
     Location,
     Model,
+    able_to_form,
     example,
     opened,
 )
@@ -62,6 +63,7 @@ def work(
         mode=mode,
         concurrency=concurrency,
     ) as memory:
+        able_to_form(memory)
         worker = MemoryWorker(memory, poll=poll)
         with _stopped_by_signals(worker):
             at = render.plain(location)

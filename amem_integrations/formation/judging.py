@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
-from amem_integrations.errors import AMemError, AnalysisError
+from amem_integrations.errors import AMemError, AnalysisError, ModelUnavailableError
 from amem_integrations.formation.candidates import older_than
 from amem_integrations.formation.metering import MeteredIO
 from amem_integrations.formation.state import (
@@ -23,6 +23,7 @@ from amem_integrations.formation.state import (
     open_ids,
 )
 from amem_integrations.judgement import Subject
+from amem_integrations.models.chat_failures import classify
 from amem_integrations.note import Note
 from amem_integrations.ports import IO
 from amem_integrations.store.reading import load, recent
@@ -118,7 +119,14 @@ def failure(error: Exception) -> Outcome:
     # What others wrote into their errors may quote content or keys.
     text = f"{reason}: {error}" if isinstance(error, AMemError) else reason
     if not judged:
-        return failed(text)
+        return failed(text, outage=_is_away(error))
     if reason in _FOR_GOOD:
         return failed(text, again=None)
     return failed(text, again=error.retry_after or 0.0, outage=reason not in _THIS_TIME)
+
+
+def _is_away(error: Exception) -> bool:
+    """Whether it is the embedder's provider, or its weights, and no fault of the text's."""
+    if isinstance(error, AMemError):
+        return isinstance(error, ModelUnavailableError)
+    return not is_about_the_question(classify(error, "The embedder").reason)

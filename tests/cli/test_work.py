@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from amem_integrations.cli.app import app
-from tests.support import open_memory
+from tests.support import again, open_memory
 
 HASHED = {"AMEM_LOCATION": None, "COLUMNS": "200"}
 
@@ -31,6 +31,19 @@ def test_it_forms_what_waits_and_says_so(waiting: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "3 waiting." in result.output
     assert "3 formed; 0 waiting." in result.output
+
+
+@pytest.mark.parametrize("command", ["work", "retry"])
+def test_with_an_embedder_that_only_python_has_no_note_is_tried_in_vain(
+    tmp_path: Path, command: str
+) -> None:
+    with open_memory(tmp_path, formation="off") as memory:
+        note = memory.add("The redis cache")
+        arguments = [command, "-l", str(tmp_path), *(["--once"] if command == "work" else [])]
+        result = CliRunner(env=HASHED).invoke(app, arguments)
+        assert result.exit_code == 1
+        assert "which amem cannot have" in result.output
+        assert again(memory, note).attempts == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to catch on Windows")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from amem_integrations import Status
-from amem_integrations.errors import EmbeddingError
+from amem_integrations.errors import EmbeddingError, ModelUnavailableError
 from amem_integrations.ports import Vector
 from tests.support import EMBEDDER, again, chat_model, open_memory
 
@@ -51,6 +51,27 @@ def test_the_notes_behind_it_do_not_wait(mode: Any) -> None:
         assert (again(memory, bad).status, again(memory, bad).attempts) == (Status.RAW, 1)
         embedder.error = None
         assert memory.resume() == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "attempts"),
+    [
+        (ConnectionError("reset"), 9),
+        (TimeoutError("slow"), 9),
+        (ModelUnavailableError("no weights"), 9),
+        (EmbeddingError("NaN"), 3),
+        (ValueError("odd"), 3),
+    ],
+    ids=repr,
+)
+def test_an_embedder_that_is_away_is_waited_for_as_a_model_is(
+    error: Exception, attempts: int
+) -> None:
+    with open_memory(model=chat_model(), embedder=Breaking(error)) as memory:
+        note = memory.add("Poison in the redis cache")
+        while again(memory, note).status is Status.RAW:
+            memory.resume()
+        assert again(memory, note).attempts == attempts
 
 
 async def test_adding_asynchronously_ends_well_too() -> None:
