@@ -31,7 +31,7 @@ from amem_integrations.operations import check_choice
 from amem_integrations.ports import IO, Analyst, AsyncIO, Clock, Runnable, SyncIO, run
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.rerank import reranking_by
-from amem_integrations.store.opening import Encoders, Store, check_api_key, open_store
+from amem_integrations.store.opening import Encoders, Store, check_api_key, is_there, open_store
 from amem_integrations.store.usage import save_usage
 
 if TYPE_CHECKING:
@@ -105,6 +105,16 @@ def _is_number(value: object, kind: Any) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
+def _is_made(options: Options) -> bool:
+    """Whether there is a collection already, of whatever kind."""
+    return options.location is not None and is_there(
+        options.location,
+        collection=options.collection,
+        api_key=options.api_key,
+        timeout=options.timeout,
+    )
+
+
 class Assembly:
     """The store, the two forms of io, the formation graph and the worker of one memory."""
 
@@ -140,6 +150,9 @@ class Assembly:
         reranking = reranking_by(options.reranker, self.settings.ledger.count)
         embedder = resolve_embedder(options.embedder)
         sparse = resolve_sparse(None)
+        if embedder.load is not None and not _is_made(options):
+            # A model tried in vain shall not be what a collection without a note was made for.
+            embedder.load()
         self.store: Store = open_store(
             options.location,
             collection=options.collection,

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,11 @@ from amem_integrations.errors import (
     InvalidInputError,
     ModelUnavailableError,
 )
+from amem_integrations.models import fastembed
+from amem_integrations.models.named import NamedEmbedder
 from amem_integrations.note import make_note
 from amem_integrations.remembering import About
+from amem_integrations.testing import HashEmbedder
 from tests.support import again, open_memory
 
 
@@ -205,6 +209,39 @@ def test_settings_that_mean_nothing_are_refused(settings: Any) -> None:
 def test_a_model_that_does_not_exist() -> None:
     with pytest.raises(ModelUnavailableError, match="nonsense"):
         open_memory(model="nonsense:model-x")
+
+
+@pytest.fixture
+def no_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """The name of a model that cannot be had."""
+
+    def unreachable(repository: str) -> str:
+        return "no way there"
+
+    monkeypatch.setattr(fastembed, "hub_problem", unreachable)
+    monkeypatch.setenv("FASTEMBED_CACHE_PATH", str(tmp_path / "cache"))
+    return "BAAI/bge-small-en-v1.5"
+
+
+@pytest.mark.parametrize("location", [None, "memory"])
+def test_no_memory_is_made_for_an_embedder_that_cannot_be_had(
+    tmp_path: Path, no_hub: str, location: str | None
+) -> None:
+    place = location and tmp_path / location
+    with pytest.raises(ModelUnavailableError, match="no way there"):
+        AgenticMemory(place, embedder=no_hub)
+    with open_memory(place) as memory:
+        assert memory.add("hello").content == "hello"
+
+
+def test_what_was_stored_can_be_read_without_its_embedder(tmp_path: Path, no_hub: str) -> None:
+    stand_in = NamedEmbedder(HashEmbedder(384), name=no_hub, dimension=384)
+    with open_memory(tmp_path, embedder=stand_in) as memory:
+        memory.add("hello")
+    with AgenticMemory(tmp_path, embedder=no_hub) as memory:
+        assert [note.content for note in memory.recent()] == ["hello"]
+        with pytest.raises(ModelUnavailableError, match="no way there"):
+            memory.search("hello")
 
 
 @pytest.mark.parametrize(

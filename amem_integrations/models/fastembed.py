@@ -57,19 +57,20 @@ _loaded: dict[tuple[str, int], "Once[TextEmbedding]"] = {}
 class FastembedEmbedder:
     """A fastembed model, loaded on first use, as an embedder (`ports.Embedder`).
 
-    threads: of the runtime, per call. Raises ModelUnavailableError when the model cannot be had.
+    threads: of the runtime, per call. `load` loads it before that. Both raise
+    ModelUnavailableError when the model cannot be had.
     """
 
     def __init__(self, name: str = DEFAULT, *, threads: int = THREADS) -> None:
         self.name = name
-        self._model = _loaded.setdefault((name, threads), Once(partial(_load, name, threads)))
+        self.load = _loaded.setdefault((name, threads), Once(partial(_load, name, threads)))
 
     def embed_documents(self, texts: list[str]) -> list[Vector]:
         readable = [bounded(text, _MAX_CHARS) for text in texts]
-        return [row.tolist() for row in self._model().passage_embed(readable, batch_size=BATCH)]
+        return [row.tolist() for row in self.load().passage_embed(readable, batch_size=BATCH)]
 
     def embed_query(self, text: str) -> Vector:
-        rows = self._model().query_embed([bounded(text, _MAX_CHARS)], batch_size=BATCH)
+        rows = self.load().query_embed([bounded(text, _MAX_CHARS)], batch_size=BATCH)
         return next(iter(rows)).tolist()
 
     async def aembed_documents(self, texts: list[str]) -> list[Vector]:
@@ -85,18 +86,14 @@ def fastembed_by_name(name: str, *, threads: int = THREADS) -> NamedEmbedder:
     Raises ModelUnavailableError for a name that fastembed does not know.
     """
     if name == DEFAULT:
-        return NamedEmbedder(
-            FastembedEmbedder(threads=threads),
-            name=DEFAULT,
-            dimension=DEFAULT_DIMENSION,
-            languages=("en",),
-        )
-    model = _describe(name)
+        dimension, languages = DEFAULT_DIMENSION, ("en",)
+    else:
+        model = _describe(name)
+        name, dimension = model["model"], model["dim"]
+        languages = languages_of(model["description"])
+    inner = FastembedEmbedder(name, threads=threads)
     return NamedEmbedder(
-        FastembedEmbedder(model["model"], threads=threads),
-        name=model["model"],
-        dimension=model["dim"],
-        languages=languages_of(model["description"]),
+        inner, name=name, dimension=dimension, languages=languages, load=inner.load
     )
 
 

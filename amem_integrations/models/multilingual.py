@@ -66,7 +66,7 @@ def multilingual() -> NamedEmbedder:
             "languages; it is downloaded on first use."
         )
     return NamedEmbedder(
-        MultilingualEmbedder(), name=NAME, dimension=DIMENSION, languages=LANGUAGES
+        MultilingualEmbedder(), name=NAME, dimension=DIMENSION, languages=LANGUAGES, load=_model
     )
 
 

@@ -7,7 +7,7 @@ embedders; `embedding` chooses among them.
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from amem_integrations.errors import EmbeddingError
@@ -30,6 +30,8 @@ class NamedEmbedder:
     name: what the collection remembers; the same name must mean the same vectors.
     dimension: if known; else it is learnt from the first result.
     languages: ISO 639-1 codes that it knows; None if unknown, or all.
+    load: loads the model that `inner` would load on first use, or raises ModelUnavailableError;
+        None if there is nothing to load.
 
     Raises EmbeddingError for a result that is not one finite vector of that dimension for
     each text. What `inner` raises is passed on.
@@ -42,8 +44,10 @@ class NamedEmbedder:
         name: str,
         dimension: int | None = None,
         languages: Sequence[str] | None = None,
+        load: Callable[[], object] | None = None,
     ) -> None:
         self.inner = inner
+        self.load = load
         self.name = name
         self.languages = None if languages is None else tuple(languages)
         self.uncovered = 0
