@@ -1,8 +1,11 @@
 """The commands of `amem` that look after a memory: what they do, say and exit with."""
 
+import errno
 import json
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -93,6 +96,37 @@ def test_an_exported_file_makes_the_same_memory_elsewhere(amem: Amem, tmp_path: 
     back = call("export", "-n", "shop", "-l", there)
     assert back.stdout.encode() == Path(file).read_bytes()
     assert "LRU policy" in call("search", "eviction", "-n", "shop", "-l", there).output
+
+
+def test_an_export_that_breaks_off_leaves_the_file_of_the_last_one(
+    amem: Amem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(memory: AgenticMemory, namespace: object) -> Iterator[str]:
+        yield "half"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "shop.jsonl")
+    (tmp_path / "shop.jsonl").write_text("the last one")
+    monkeypatch.setattr(AgenticMemory, "export", full)
+    for name in ("shop.jsonl", "link.jsonl"):
+        result = amem("export", "-n", "shop", "-o", str(tmp_path / name))
+        assert result.exit_code == 1
+        assert f"{name} cannot be written: No space left" in result.stderr
+    monkeypatch.undo()
+    assert {file.name for file in tmp_path.glob("*jsonl*")} == {"shop.jsonl", "link.jsonl"}
+    assert (tmp_path / "shop.jsonl").read_text() == "the last one"
+    assert amem("export", "-n", "shop", "-o", str(tmp_path / "link.jsonl")).exit_code == 0
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert (tmp_path / "shop.jsonl").read_text().count("\n") == 4
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes")
+def test_an_export_goes_into_a_pipe_as_well(amem: Amem, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit((tmp_path / "pipe").read_text)
+        assert amem("export", "-n", "shop", "-o", str(tmp_path / "pipe")).exit_code == 0
+        assert read.result(30).count("\n") == 4
 
 
 def test_an_import_can_go_to_another_namespace_and_come_from_a_pipe(amem: Amem) -> None:

@@ -1,6 +1,7 @@
 """Commands that move what is stored: out, in, and over to another embedder or another place."""
 
 import json
+import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -177,18 +178,33 @@ def _place(location: str) -> str:
 
 @contextmanager
 def _file(path: Path, mode: Literal["rb", "wb"]) -> Generator[BinaryIO]:
-    """A file, or for "-" what the command was piped to or from."""
+    """A file, or for "-" what the command was piped to or from.
+
+    What is written takes the place of an older file once it is whole, and not before.
+    """
     if str(path) == "-":
         yield (sys.stdin if mode == "rb" else sys.stdout).buffer
         return
+    whole = Path(os.path.realpath(path))
+    # What is no plain file, such as a pipe, has nothing to be kept.
+    beside = mode == "wb" and (whole.is_file() or not whole.exists())
+    target = whole.with_name(f"{whole.name}.part") if beside else whole
     try:
-        file = path.open(mode)
+        file = target.open(mode)
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be opened: {error.strerror}.") from error
     try:
         with file:
             yield file
+            if beside:
+                file.flush()
+                os.fsync(file.fileno())
+        if beside:
+            target.replace(whole)
     except OSError as error:
         if mode == "rb":
             raise
         raise StoreWriteError(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        if beside:
+            target.unlink(missing_ok=True)
