@@ -40,7 +40,7 @@ class EdgeEngine:
         wanted = list(dict.fromkeys(id for id in ids if is_id(id)))
         with self._open().use() as opened:
             records = opened.retrieve(cast("list[edge.PointId]", wanted), True, vectors)
-        found = {point.id: point for point in map(_point, records)}
+        found = {point.id: point for point in map(point_of, records)}
         return [found[id] for id in wanted if id in found]
 
     async def query(self, queries: Sequence[Query]) -> list[list[Scored]]:
@@ -86,7 +86,7 @@ class EdgeEngine:
             records, _ = opened.scroll(request)
         if indexed:
             return [Point(str(each.id), {indexed: each.order_value}) for each in records]
-        return [_point(record) for record in records if str(record.id) != after][:limit]
+        return [point_of(record) for record in records if str(record.id) != after][:limit]
 
     async def count(self, where: Condition) -> int:
         with self._open().use() as opened:
@@ -198,7 +198,8 @@ def edge_point(point: Point) -> edge.Point:
     return edge.Point(point.id, vectors, point.payload)
 
 
-def _point(record: edge.Record) -> Point:
+def point_of(record: edge.Record) -> Point:
+    """What a record of the engine holds."""
     vectors = cast("dict[str, Any]", record.vector or {})
     dense = cast("Sequence[Vector]", vectors.get(_DENSE, ()))
     sparse = cast("edge.SparseVector | None", vectors.get(_SPARSE))

@@ -18,7 +18,12 @@ from pathlib import Path
 
 import qdrant_edge as edge
 
-from amem_integrations.errors import InvalidInputError, StoreCorruptError, StoreMismatchError
+from amem_integrations.errors import (
+    InvalidInputError,
+    StoreCorruptError,
+    StoreLockedError,
+    StoreMismatchError,
+)
 from amem_integrations.store import schema
 from amem_integrations.store.description import Encoders, meta_point
 from amem_integrations.store.edge import edge_point
@@ -40,17 +45,20 @@ def open_or_create(path: Path, encoders: Encoders) -> edge.EdgeShard:
     Raises StoreMismatchError for a directory with other content, StoreLockedError,
     StoreWriteError, StoreCorruptError.
     """
-    if path.is_file():
-        raise InvalidInputError(f"{path} is a file; a store needs a directory.")
-    entries = {entry.name for entry in path.iterdir()} if path.exists() else set[str]()
-    if not entries:
+    if not _entries(path):
         _create(path, encoders)
-    elif _CONFIG not in entries and not entries.issuperset(_PARTS):
+    return open_existing(path)
+
+
+def open_existing(path: Path) -> edge.EdgeShard:
+    """The engine's shard in `path`; errors as of `open_or_create`."""
+    entries = _entries(path)
+    if _CONFIG not in entries and not entries.issuperset(_PARTS):
         raise StoreMismatchError(
-            f"{path} holds files that are not a store (such as {min(entries)!r}). Nothing was "
-            "changed. Use another directory or collection, or empty this one."
+            f"{path} holds files that are not a store (such as {min(entries, default='none')!r}). "
+            "Nothing was changed. Use another directory or collection, or empty this one."
         )
-    elif not _is_whole(path):
+    if not _is_whole(path):
         raise StoreCorruptError(
             f"The files in {path} are damaged: some that a store cannot do without are missing or "
             "empty. Nothing was changed: move the directory aside, keep it, and restore a copy."
@@ -66,6 +74,12 @@ def open_or_create(path: Path, encoders: Encoders) -> edge.EdgeShard:
         return shard
 
 
+def _entries(path: Path) -> set[str]:
+    if path.is_file():
+        raise InvalidInputError(f"{path} is a file; a store needs a directory.")
+    return {entry.name for entry in path.iterdir()} if path.exists() else set()
+
+
 def _make_missing_indexes(shard: edge.EdgeShard) -> None:
     """Index what was not indexed yet when an older version made the shard."""
     there = shard.info().payload_schema
@@ -76,10 +90,16 @@ def _make_missing_indexes(shard: edge.EdgeShard) -> None:
 
 def open_temporary(path: Path, encoders: Encoders) -> edge.EdgeShard:
     """The engine's shard in the new directory `path`, which need not survive this process."""
-    path.mkdir(parents=True)
+    path.mkdir(mode=0o700, parents=True)
     _check(path, _SPARE_TO_CREATE)
     _write(_empty_shard(encoders), path)
     return edge.EdgeShard.load(str(path))
+
+
+def beside(path: Path, kind: str) -> Path:
+    """A place for a directory that is to take the place of `path`, or had it."""
+    # A collection's name has no dot, so this is nobody's place.
+    return path.with_name(f"{path.name}.{kind}-{secrets.token_hex(4)}")
 
 
 def _create(path: Path, encoders: Encoders) -> None:
@@ -90,11 +110,15 @@ def _create(path: Path, encoders: Encoders) -> None:
             f"{path.parent} is not a directory, so no store fits in."
         ) from error
     _check(path.parent, _SPARE_TO_CREATE)
-    # A collection's name has no dot, so this is nobody's place.
-    making = path.with_name(f"{path.name}.new-{secrets.token_hex(4)}")
+    if aside := next(path.parent.glob(f"{path.name}.old-*"), None):
+        raise StoreLockedError(
+            f"{path} is being replaced, or that was broken off. If nobody is at it any more, "
+            f"rename {aside} to {path.name}; then all is as before."
+        )
+    making = beside(path, "new")
     try:
         _write(_empty_shard(encoders), making)
-        _sync(making)
+        sync(making)
         # Another process may have been quicker; then its store is the one to open.
         with contextlib.suppress(OSError):
             path.rmdir()
@@ -154,7 +178,8 @@ def _write(files: Sequence[_File], root: Path) -> None:
             stream.truncate(file.size)
 
 
-def _sync(root: Path) -> None:
+def sync(root: Path) -> None:
+    """See to it that all files below `root`, and itself, are on the disk."""
     if os.name != "posix":
         return
     for path in (*root.rglob("*"), root, root.parent):

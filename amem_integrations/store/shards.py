@@ -151,11 +151,23 @@ class Shard:
                     _LOG.warning("Flushing failed and will be tried again. %s", error)
                     self._schedule_flush()
 
-    def abandon(self) -> None:
-        """Keep the engine's object from ever being destroyed in this (forked) process.
+    def replaced(self) -> None:
+        """Let go of a shard whose directory another one has taken, without writing anything."""
+        with _lock:
+            _shards.pop(self.key, None)
+            self.users = 0
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._directory is not None:
+                os.close(self._directory)
+            self.abandon()
+            self._edge = None
 
-        Its destructor writes to the files, which belong to the parent: a child that merely
-        ends would damage the parent's store.
+    def abandon(self) -> None:
+        """Keep the engine's object from ever being destroyed in this process.
+
+        Its destructor writes to the files. In a forked child these belong to the parent, whose
+        store a child that merely ends would damage.
         """
         if self._edge is not None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._edge))
