@@ -6,7 +6,7 @@ from functools import cache
 from amem_integrations.note import Status
 from tests.pages import PACKAGE, page, rows, sections, source_texts
 
-WATCHING = sections(page("operations.md"))["Watching it"]
+WATCHING = sections(page("operations.md"))["Monitoring"]
 EVENTS, FIGURES, LINES = (
     found for part in re.split(r"\n\n(?!\|)", WATCHING) if (found := rows(part))
 )
