@@ -159,6 +159,9 @@ class AgenticMemory(Remembering, Recalling, Tending, Moving, Archiving, Keeping,
         if formation == "background":
             assembly.wake()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} in {self._assembly.store.location}>"
+
     @classmethod
     async def aopen(cls, *args: Any, **kwargs: Any) -> Self:
         """`AgenticMemory(...)`, without blocking the running event loop.

@@ -24,6 +24,7 @@ from amem_integrations.checks import clean_text as clean_text
 from amem_integrations.checks import is_blank as is_blank
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.namespace import Namespace, as_namespace, encode
+from amem_integrations.representation import brief
 from amem_integrations.standing import NEW, TRANSITIONS, Life, Tier, standing_json
 from amem_integrations.standing import Status as Status
 
@@ -201,7 +202,7 @@ class Note:
     key: str
     content: str
     created_at: datetime
-    updated_at: datetime
+    updated_at: datetime = field(repr=False)
     keywords: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     context: str = ""
@@ -220,7 +221,7 @@ class Note:
     status: Status = Status.RAW
     attempts: int = 0
     last_error: str | None = None
-    revision: Revision | None = None
+    revision: Revision | None = field(default=None, repr=False)
     confidence: float = 1.0
     version: int = 1
     source: str | None = None
@@ -229,7 +230,10 @@ class Note:
     contested_by: tuple[str, ...] = ()
     merged_into: str | None = None
     trust: float = 1.0
-    life: Life = NEW
+    life: Life = field(default=NEW, repr=False)
+
+    def __repr__(self) -> str:
+        return brief(self)
 
     def __post_init__(self) -> None:
         if self.parts != ():
@@ -315,6 +319,9 @@ class Hit:
     why: Mapping[str, float] = field(hash=False)
     via: Link | None = None
     relevance: float | None = None
+
+    def __repr__(self) -> str:
+        return brief(self)
 
     def __str__(self) -> str:
         signals = ", ".join(f"{name} {value:.2f}" for name, value in self.why.items())

@@ -245,6 +245,7 @@ def test_a_memory_tells_how_it_was_opened_but_shows_no_key(tmp_path: Path) -> No
         assert memory.options.location == tmp_path
         assert memory.options.neighbours == 3
         assert "secret" not in repr(memory.options)
+        assert repr(memory) == f"<AgenticMemory in {tmp_path / 'amem'}>"
 
 
 def test_flush_waits_for_what_one_call_left_to_the_background() -> None:

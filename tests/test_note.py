@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.note import (
     MAX_CONTENT_BYTES,
+    Hit,
     Note,
     as_utc,
     check_content,
@@ -355,3 +356,15 @@ def test_metadata_is_refused_by_name_and_place() -> None:
         made(metadata={"a": {1}})
     with pytest.raises(InvalidInputError, match=r"^value\.a "):
         made(value={"a": {1}})
+
+
+def test_at_a_prompt_a_note_shows_what_is_particular_about_it() -> None:
+    note = made("My boat is called Susie", speaker="Bea", key="boat")
+    assert repr(note).startswith(f"Note(id={note.id!r}, namespace=")
+    assert "content='My boat is called Susie'" in repr(note)
+    assert "speaker='Bea'" in repr(note)
+    for usual in ("session", "ttl", "merged_into", "life", "revision", "metadata_json"):
+        assert f"{usual}=" not in repr(note)
+    assert "metadata_json='{" in repr(made(metadata={"a": 1}))
+    hit = Hit(note, 1.5, {"dense": 1.5})
+    assert repr(hit) == f"Hit(note={note!r}, score=1.5, why={{'dense': 1.5}})"
