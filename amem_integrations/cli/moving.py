@@ -1,4 +1,4 @@
-"""Commands that move what is stored: out, in, and over to another embedder or another place."""
+"""Commands that move what is stored: out, in, to another embedder or place, or into new files."""
 
 import json
 import os
@@ -19,6 +19,7 @@ from amem_integrations.cli.options import (
     Json,
     Labels,
     Location,
+    check_there,
     example,
     existing,
     labels_of,
@@ -170,6 +171,34 @@ def reembed(
     rest = "" if total == copied else f", {total:,} there now"
     shown = f"{render.many(copied, 'note')} copied to {render.plain(to)}{rest}."
     render.terminal().print(shown, soft_wrap=True)
+
+
+@commands.command(epilog=example("amem compact -l ./memory"))
+def compact(
+    location: Location,
+    as_json: Json = False,
+    collection: Collection = "amem",
+) -> None:
+    """Write the files of a directory anew, without what was deleted.
+
+    They shrink, and nothing is left in them of what was forgotten. Nobody may have the memory
+    open, and there must be room for a second copy. Broken off, it changes nothing.
+    """
+    if "://" in location:
+        raise InvalidInputError("A Qdrant server tidies up its files by itself.")
+    check_there(location, collection)
+    from amem_integrations.store.compaction import compact as written_anew
+
+    with stages() as stage:
+        place = Path(location).expanduser().resolve() / collection
+        done = written_anew(place, stage("Copying"))
+    if as_json:
+        print_json(asdict(done))
+        return
+    before, after = (f"{size / 1e6:,.1f} MB" for size in (done.before, done.after))
+    render.terminal().print(
+        f"{render.plain(str(place))}: {before} before, {after} now.", soft_wrap=True
+    )
 
 
 def _place(location: str) -> str:

@@ -130,11 +130,7 @@ def existing(
     **settings: Any,
 ) -> Generator[AgenticMemory]:
     """A memory that is there already: a mistyped path must not make a new one."""
-    if not is_there(location, collection=collection, api_key=api_key):
-        which = "" if collection == "amem" else f" called {collection!r}"
-        raise InvalidInputError(
-            f"There is no memory{which} at {location}; `amem add` makes one. Is --location right?"
-        )
+    check_there(location, collection, api_key)
     with opened(
         location,
         collection=collection,
@@ -149,6 +145,15 @@ def existing(
 def able_to_form(memory: AgenticMemory) -> None:
     """Raises what keeps it from embedding, before every note is tried in vain."""
     memory.perform(lambda _, io: io.embed_query("a"))
+
+
+def check_there(location: str, collection: str, api_key: str | None = None) -> None:
+    """Raise InvalidInputError where there is no memory."""
+    if not is_there(location, collection=collection, api_key=api_key):
+        which = "" if collection == "amem" else f" called {collection!r}"
+        raise InvalidInputError(
+            f"There is no memory{which} at {location}; `amem add` makes one. Is --location right?"
+        )
 
 
 def labels_of(namespace: list[str] | None) -> tuple[str, ...]:
