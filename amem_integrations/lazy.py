@@ -4,6 +4,13 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+# What to install for a library that is only needed for some names.
+_REMEDIES = {
+    "langchain": '"amem-integrations[langchain]"',
+    "llama_index": '"amem-integrations[llama-index]"',
+    "pytest": "pytest",
+}
+
 
 def attributes(
     package: str, homes: Mapping[str, str]
@@ -17,7 +24,16 @@ def attributes(
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(home, package), name)
+        try:
+            value = getattr(import_module(home, package), name)
+        except ModuleNotFoundError as error:
+            library = (error.name or "").partition(".")[0]
+            if library not in _REMEDIES:
+                raise
+            raise ModuleNotFoundError(
+                f"{name} needs {library}, which is not installed: pip install {_REMEDIES[library]}",
+                name=error.name,
+            ) from error
         # Found without this function from now on.
         setattr(import_module(package), name, value)
         return value

@@ -10,6 +10,12 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Literal, TypeAlias
 
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+)
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
@@ -32,20 +38,6 @@ from amem_integrations.ports import IO
 from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.pack import pack, shown_in
 from amem_integrations.weaving import weave_turn
-
-try:
-    from langchain.agents.middleware import (
-        AgentMiddleware,
-        AgentState,
-        ModelRequest,
-        ModelResponse,
-    )
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        "AMemMiddleware is for langchain's agents, and langchain is not installed: "
-        'pip install "amem-integrations[langchain]"',
-        name=error.name,
-    ) from error
 
 _LOG = logging.getLogger(__name__)
 

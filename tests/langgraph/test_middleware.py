@@ -1,10 +1,7 @@
 """An agent of create_agent with a long-term memory."""
 
 import asyncio
-import builtins
-import importlib
 import logging
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -501,21 +498,6 @@ def test_a_review_that_nobody_waits_for_is_refused(memory: AgenticMemory) -> Non
         AMemMiddleware(memory, namespace="calvin", review=True)
     with pytest.raises(InvalidInputError, match="write is one of"):
         AMemMiddleware(memory, namespace="calvin", write="sometimes")  # type: ignore[arg-type]
-
-
-def test_without_langchain_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    name = "amem_integrations.langgraph.middleware"
-    monkeypatch.delitem(sys.modules, name)
-    imported = builtins.__import__
-
-    def absent(module: str, *args: Any, **kwargs: Any) -> Any:
-        if module == "langchain" or module.startswith("langchain."):
-            raise ModuleNotFoundError("No module named 'langchain'", name="langchain")
-        return imported(module, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(ModuleNotFoundError, match=r"amem-integrations\[langchain\]"):
-        importlib.import_module(name)
 
 
 def test_a_woven_turn_is_remembered_idea_by_idea(memory: AgenticMemory) -> None:
