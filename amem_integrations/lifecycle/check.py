@@ -10,10 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from amem_integrations.conditions import both, ids, match
+from amem_integrations.conditions import EVERYTHING, both, ids, match
 from amem_integrations.errors import AMemError
 from amem_integrations.formation.passages import FIRST_PASSAGES, passages
 from amem_integrations.lifecycle.entry import Entry, entry_of, records_of
+from amem_integrations.lifecycle.indexed import FIELDS, not_found
 from amem_integrations.namespace import Namespace, decode
 from amem_integrations.note import Note, Status, note_id
 from amem_integrations.ports import IO, Point
@@ -30,6 +31,9 @@ DAMAGED = (
 
 ORPHANED = {"revision": "orphaned-revision", "proposal": "orphaned-proposal"}
 """What is found of a record of each kind whose note is gone."""
+
+UNINDEXED = "unindexed"
+"""What is found of whatever is stored and not found by a field that it has."""
 
 DERIVED: Mapping[str, Any] = {
     "ns": "",
@@ -87,17 +91,23 @@ async def check(io: IO) -> list[Finding]:
     formed, yet nothing was understood. "version", "revision-gap", "orphaned-revision": a
     history that does not fit. "orphaned-proposal": of a change by or of a note that is gone.
     "derived": a field that does not follow from the others. "vectors": too few or too many.
+    "unindexed": whatever is stored under that id is not found by that field. While there is
+    such a thing nothing else is reported, as it would rest on what was not found.
     """
     findings: list[Finding] = []
+    unindexed: list[Finding] = []
     after: str | None = None
-    while page := await io.engine.scroll(_NOTE, limit=_PAGE, after=after, fields=("kind",)):
-        for kept in await read(io, [point.id for point in page]):
+    # Not by a field, as the index of that may be what is damaged.
+    while page := await io.engine.scroll(EVERYTHING, limit=_PAGE, after=after, fields=FIELDS):
+        unindexed += [Finding(id, UNINDEXED, field) for id, field in await not_found(io, page)]
+        notes = [point.id for point in page if point.payload.get("kind") == "note"]
+        for kept in await read(io, notes):
             if examine(kept):
                 findings += [
                     found for again in await read(io, [kept.point.id]) for found in examine(again)
                 ]
         after = page[-1].id
-    return findings + await _orphans(io)
+    return unindexed or findings + await _orphans(io)
 
 
 async def read(io: IO, note_ids: Sequence[str]) -> list[Kept]:

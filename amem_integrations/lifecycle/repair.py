@@ -15,6 +15,7 @@ from amem_integrations.formation.retract import Retraction, retract, rewrite
 from amem_integrations.lifecycle.check import (
     DERIVED,
     ORPHANED,
+    UNINDEXED,
     Finding,
     Kept,
     check,
@@ -23,6 +24,7 @@ from amem_integrations.lifecycle.check import (
     sound,
 )
 from amem_integrations.lifecycle.entry import entry_of
+from amem_integrations.lifecycle.indexed import index_again
 from amem_integrations.namespace import Namespace
 from amem_integrations.note import Note, Status
 from amem_integrations.ports import IO
@@ -58,9 +60,16 @@ async def repair(io: IO, analyst: str, findings: Iterable[Finding] | None = None
     Links to nothing, to another namespace, to the note itself or a second time are removed,
     and what a revision drew on that is not there is taken back as if it was forgotten now;
     each is a revision of kind "repaired" or "retracted". Left-over records are deleted, derived
-    fields and vectors made anew. A formed note that says nothing becomes raw.
+    fields and vectors made anew, indexes filled again. A formed note that says nothing becomes raw.
     """
     suspects = list(await check(io) if findings is None else findings)
+    if unindexed := [each for each in suspects if each.what == UNINDEXED]:
+        for each in unindexed:
+            await index_again(io, each.note_id, each.detail)
+        left = await check(io)
+        more = await repair(io, analyst, [each for each in left if each.what != UNINDEXED])
+        again = [replace(each, mended=each not in left) for each in unindexed]
+        return replace(more, findings=[*again, *more.findings])
     done = [replace(each, mended=True) for each in suspects if each.what == ORPHANED["proposal"]]
     if done:
         await io.engine.delete(ids([each.detail for each in done]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from amem_integrations.ports import Point, run
 from amem_integrations.store.reading import every_point
 from amem_integrations.store.schema import note_point, revision_point
 from tests.lifecycle.engines import TEXTS, open_on
-from tests.support import chat_model
+from tests.support import chat_model, open_memory
 
 GHOST = "00000000-0000-5000-8000-00000000dead"
 
@@ -301,3 +302,25 @@ async def test_checking_and_repairing_asynchronously() -> None:
         assert [finding.what for finding in await memory.acheck()] == ["derived"]
         assert [finding.mended for finding in await memory.arepair()] == [True]
         assert await memory.acheck() == []
+
+
+def test_what_damaged_indexes_hide_is_found_and_can_be_seen_again(tmp_path: Path) -> None:
+    fields = ("kind", "ns", "status", "created_at", "link_ids", "of")
+    with open_memory(tmp_path, model=chat_model()) as memory:
+        memory.add_many(TEXTS[:3], namespace="a")
+        memory.flush()
+    with open_memory(tmp_path):
+        pass  # What is in the log is indexed anew when it is read.
+    for field in fields:
+        for file in tmp_path.glob(f"amem/segments/*/payload_index/*-{field[:8]}-*/tracker.dat"):
+            file.write_bytes(bytes(file.stat().st_size))
+    with open_memory(tmp_path, model=chat_model()) as memory:
+        assert memory.count() == memory.count("a") == 0
+        found = memory.check()
+        assert {(each.what, each.detail) for each in found} == {
+            ("unindexed", field) for field in fields
+        }
+        assert all(each.mended for each in memory.repair())
+        assert memory.check() == []
+        assert len(memory.recent(namespace="a")) == memory.count() == 3
+        assert len(memory.search("Redis", namespace="a")) == 3
