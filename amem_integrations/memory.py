@@ -48,10 +48,9 @@ class AgenticMemory(Remembering, Recalling, Tending, Moving, Archiving, Keeping,
     Args:
         location: a directory (the embedded engine, one process at a time), the URL of a Qdrant
             server, or None for a temporary directory that goes with the object.
-        model: who judges: a LangChain chat model, a LlamaIndex LLM, "provider:model", or None for
-            statistics only.
-        analyst: who judges instead, with questions of their own: a `ports.Analyst`. It may ask
-            `model`.
+        model: the LLM that forms notes: a LangChain chat model, a LlamaIndex LLM, "provider:model",
+            or None for term statistics and embeddings only.
+        analyst: forms notes in place of the built-in ones: a `ports.Analyst`. It may call `model`.
         embedder: a fastembed model name, "multilingual", LangChain `Embeddings`, a LlamaIndex
             embedder, a function from texts to vectors, or None for all-MiniLM-L6-v2, as in the
             paper.
@@ -62,16 +61,15 @@ class AgenticMemory(Remembering, Recalling, Tending, Moving, Archiving, Keeping,
             for up to `batch` notes that wait together, as those of one `add_many` do.
         instructions: a domain's vocabulary and rules, for the model.
         link: whether notes are linked.
-        evolve: whether older notes are understood anew in the light of new ones.
+        evolve: whether new notes change keywords, tags and context of older ones.
         neighbours: candidates offered for that, at most; by default 5 to a model, 8 to statistics.
-        min_relevance: a search whose best note has less to do with the question finds nothing; None
-            does without.
-        reranker: who has the last word on the order of the best notes: one of fastembed's
-            cross-encoders by name, a LangChain document compressor, or a function from a query and
-            texts to scores.
+        min_relevance: what the best note of a search must reach, or nothing is found; None for no
+            threshold.
+        reranker: reorders the best notes: one of fastembed's cross-encoders by name, a LangChain
+            document compressor, or a function from a query and texts to scores.
         diversity: in [0, 1], how much unlike notes are preferred.
-        lifecycle: whether notes are believed, kept and set aside by what happens to them, as a
-            `Policy` says (True: the usual one); an extension of the paper. False: only when asked.
+        lifecycle: confidence, tiers, trust in sources and archiving, by a `Policy` (True: the
+            default one); an extension of the paper. False: none of it, unless a method is called.
         concurrency: how many notes are formed at once in the background, each of another namespace.
         batch: how many notes one question is about in the mode "batched", at most.
         api_key: of the server.

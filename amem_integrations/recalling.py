@@ -35,8 +35,8 @@ class Recalling(Forms):
     ) -> list[Hit]:
         """The notes of one namespace that answer `query`, best first, at most `k`.
 
-        Notes are found by meaning, by words, and by who said what when; no model is asked. The
-        guide to recalling has the signals, `Hit.why` what each of them contributed.
+        Hybrid search: embeddings, BM25, and who said what when; no LLM is called, except by a
+        reranker. The guide to recalling has the signals, `Hit.why` what each of them contributed.
 
         Args:
             query: what to look for, in words.

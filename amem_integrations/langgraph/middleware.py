@@ -50,7 +50,7 @@ Turn: TypeAlias = tuple[Namespace, str | None, str, str]
 
 
 class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
-    """Tells an agent's model what the memory knows, and remembers what was said.
+    """Adds recalled notes to the prompt of an agent's model, and stores each turn.
 
     What is recalled for the last user message goes into the system message as fenced data, and is
     nowhere else: not in messages, checkpoints or the output. What the messages show anyway is not
@@ -61,7 +61,8 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     Args:
         memory: what it knows, and where it is remembered.
-        namespace: whose memory, as for `create_memory_tools`.
+        namespace: whose memory: labels, labels with fields such as ("users", "{user_id}") that the
+            run's context or `configurable` fills, or a function of LangGraph's `Runtime`.
         k: how many notes are recalled, at most.
         hops: how many links are followed.
         token_budget: tokens that they may take of the prompt, at most.
@@ -73,8 +74,8 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             committed, as `create_memory_graph` does; the agent needs a checkpointer.
         weave: remember only what is new in what was said, idea by idea, as `AgenticMemory.weave`
             does.
-        captioner: says in words what the pictures, sounds and files of a message show; a function
-            of an `Attachment`, or a `Captioning`. Without one they are only counted, in the note's
+        captioner: describes the images, audio and files of a message in words; a function of an
+            `Attachment`, or a `Captioning`. Without one they are only counted, in the note's
             metadata.
 
     Raises:

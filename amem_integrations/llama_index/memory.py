@@ -113,9 +113,9 @@ class AMemMemory(Conversation):
             session_id: the conversation. An utterance is known by its session, its words, and how
                 often they were said in the chat before, so that a history may be handed over again.
                 A new conversation under an old id, without its chat, may thus repeat old notes.
-            llm: who judges, where there is no `core`; by default the one set in LlamaIndex's
-                `Settings`.
-            embed_model: who embeds, likewise.
+            llm: the LLM that forms notes, where there is no `core`; by default the one set in
+                LlamaIndex's `Settings`.
+            embed_model: the embedding model, likewise.
             location: as for `AgenticMemory`.
             top_k: how many notes are recalled, at most.
             hops: how many links are followed.
@@ -130,7 +130,7 @@ class AMemMemory(Conversation):
                 system message, and the beginning of a long chat stays the same from turn to turn.
             memory_blocks: LlamaIndex's, beside the notes.
             chat_history: messages to begin with.
-            captioner: says in words what the pictures, sounds and files of a message show; a
+            captioner: describes the images, audio and files of a message in words; a
                 function of an `Attachment`, or a `Captioning`. `put` waits for it. Without one they
                 are only counted, in the note's metadata.
             token_limit: of the whole prompt.
