@@ -196,7 +196,20 @@ def test_labels_make_a_namespace_and_keep_notes_apart(tmp_path: Path) -> None:
     home = str(tmp_path)
     call("add", "The key is under the mat", "-l", home, "-n", "org", "-n", "calvin")
     assert "under the mat" in call("search", "key", "-l", home, "-n", "org", "-n", "calvin").output
-    assert "Nothing found among 0 notes" in call("search", "key", "-l", home, "-n", "org").output
+    assert "no notes in namespace org." in call("search", "key", "-l", home, "-n", "org").output
+
+
+@pytest.mark.parametrize("command", ["search key", "recent", "health", "graph", "map", "activity"])
+def test_where_there_is_no_note_it_is_said_where_to_look(tmp_path: Path, command: str) -> None:
+    home, drawn = str(tmp_path / "memory"), tmp_path / "drawn.html"
+    call("add", "The key is under the mat", "-l", home, "-n", "org", "-n", "a b")
+    out = ["-o", str(drawn)] if command in ("graph", "map", "activity") else []
+    other = call(*command.split(), "-l", home, "-n", "nobody", *out)
+    assert "There are no notes in namespace nobody. `amem namespaces` lists" in other.output
+    joined = call(*command.split(), "-l", home, "-n", "org/a b", *out)
+    assert "Labels are given one by one: -n org -n 'a b'" in joined.output
+    assert not drawn.exists()
+    assert other.exit_code == joined.exit_code == (1 if out else 0)
 
 
 def test_a_search_can_be_narrowed_by_a_filter(kept: Amem) -> None:

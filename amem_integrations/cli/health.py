@@ -17,6 +17,7 @@ from amem_integrations.cli.options import (
     Json,
     Labels,
     Location,
+    empty,
     example,
     existing,
     labels_of,
@@ -65,12 +66,15 @@ def health(
         existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory,
         working("Reading every note"),
     ):
-        report = memory.health(labels_of(namespace))
+        report = memory.health(labels := labels_of(namespace))
+        nothing = "" if memory.count(labels) else empty(memory, labels)
     failed = [*beyond(report, "under", under), *beyond(report, "over", over)]
     if as_json:
         print_json(report.as_dict())
     else:
         show(render.terminal(), report)
+        if nothing:
+            render.terminal().print(render.plain(nothing), soft_wrap=True)
     for line in failed:
         render.terminal(stderr=True).print(line, soft_wrap=True)
     if failed:

@@ -17,6 +17,7 @@ from amem_integrations.cli.options import (
     Location,
     Model,
     conditions,
+    empty,
     example,
     existing,
     labels_of,
@@ -188,9 +189,11 @@ def search(
         console = render.terminal()
         if found:
             console.print(render.hits(found, names))
-        else:
+        elif count := memory.count(labels):
             home = render.plain("/".join(labels))
-            console.print(f"Nothing found among {memory.count(labels)} notes of namespace {home}.")
+            console.print(f"Nothing found among {render.many(count, 'note')} of namespace {home}.")
+        else:
+            console.print(render.plain(empty(memory, labels)), soft_wrap=True)
 
 
 @commands.command(epilog=example("amem show t24 t47 -l ./memory -n demo"))
@@ -237,7 +240,7 @@ def recent(
             return
         console = render.terminal()
         if not notes:
-            console.print(f"There are no notes in namespace {render.plain('/'.join(labels))}.")
+            console.print(render.plain(empty(memory, labels)), soft_wrap=True)
         for note in notes:
             # In a pipe nothing is cut off.
             shown = render.line(note, _day(note.occurred_at or note.created_at))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -158,6 +159,23 @@ def check_there(location: str, collection: str, api_key: str | None = None) -> N
 
 def labels_of(namespace: list[str] | None) -> tuple[str, ...]:
     return as_namespace(namespace) if namespace else DEFAULT
+
+
+def empty(memory: AgenticMemory, namespace: Namespace) -> str:
+    """That nothing is in `namespace`, and where to look instead."""
+    held = memory.namespaces()
+    said = f"There are no notes in namespace {'/'.join(namespace)}."
+    apart = tuple(part for label in namespace for part in label.split("/"))
+    if apart != namespace and apart in held:
+        options = (part for label in apart for part in ("-n", label))
+        return f"{said} Labels are given one by one: {shlex.join(options)}"
+    return f"{said} `amem namespaces` lists those that have some." if held else said
+
+
+def check_some(memory: AgenticMemory, namespace: Namespace) -> None:
+    """Raise InvalidInputError where there is nothing to draw."""
+    if not memory.count(namespace):
+        raise InvalidInputError(empty(memory, namespace))
 
 
 def conditions(text: str | None, option: str = "--filter") -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from amem_integrations.cli.options import (
     Json,
     Labels,
     Location,
+    check_some,
     example,
     existing,
     labels_of,
@@ -79,6 +80,7 @@ def graph(
     """
     home = labels_of(namespace)
     with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
+        check_some(memory, home)
         save(out, lambda: plots.note_graph(memory, home, by=by.value, limit=limit), as_json)
 
 
@@ -104,6 +106,7 @@ def map_(
     """
     home = labels_of(namespace)
     with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
+        check_some(memory, home)
         save(
             out,
             lambda: plots.embedding_map(
@@ -127,6 +130,7 @@ def activity(
     """Draw when notes were made, evolved, changed and used."""
     home = labels_of(namespace)
     with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
+        check_some(memory, home)
         save(out, lambda: plots.activity_heatmap(memory, home, limit=limit), as_json)
 
 
