@@ -103,6 +103,10 @@ def beside(path: Path, kind: str) -> Path:
 
 
 def _create(path: Path, encoders: Encoders) -> None:
+    if (path.parent / _CONFIG).exists():
+        raise InvalidInputError(
+            f"{path.parent} is a collection's own directory; the memory is at {path.parent.parent}."
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:

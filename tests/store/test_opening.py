@@ -162,6 +162,14 @@ def test_a_file_is_no_place_for_a_store(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"amem": b"mine", "file": b"mine"}
 
 
+def test_no_store_is_made_among_the_files_of_another(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    before = contents(tmp_path)
+    with pytest.raises(InvalidInputError, match=f"the memory is at {tmp_path}"):
+        opened(tmp_path / "amem")
+    assert contents(tmp_path) == before
+
+
 def test_only_the_engine_that_is_used_is_imported() -> None:
     said = python(
         """
