@@ -6,6 +6,7 @@ in them has a meaning, so one namespace can never be made to look like another.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -16,6 +17,8 @@ Namespace: TypeAlias = tuple[str, ...]
 DEFAULT: Namespace = ("default",)
 MAX_LABELS = 32
 MAX_ENCODED_BYTES = 4096
+
+_FIELD = re.compile(r"\{[^\W\d]\w*\}")
 
 
 def as_namespace(value: str | Sequence[str]) -> Namespace:
@@ -39,6 +42,22 @@ def as_namespace(value: str | Sequence[str]) -> Namespace:
         raise InvalidInputError(
             f"Namespace too long: its labels take more than {MAX_ENCODED_BYTES} bytes."
         )
+    return labels
+
+
+def fixed_namespace(value: str | Sequence[str]) -> Namespace:
+    """`as_namespace`, for an adapter that is made for one user.
+
+    Also raises InvalidInputError for a field such as "{user_id}", which only what runs in an agent
+    fills in: here it would be a label like any other, and all users would share it.
+    """
+    labels = as_namespace(value)
+    for label in labels:
+        if field := _FIELD.search(label):
+            raise InvalidInputError(
+                f"Nothing fills in {field[0]} here, so that all users would share one memory; give "
+                'the label itself, as in namespace=("users", user_id), and make one for each user.'
+            )
     return labels
 
 

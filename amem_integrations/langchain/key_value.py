@@ -15,7 +15,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.forming import Rooms
 from amem_integrations.items import address_id, item_note, value_of, write
 from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import Namespace, as_namespace
+from amem_integrations.namespace import Namespace, fixed_namespace
 from amem_integrations.note import Note
 from amem_integrations.operations import NamespaceLike
 from amem_integrations.ports import IO
@@ -55,7 +55,7 @@ class AMemKeyValueStore(BaseStore[str, V]):
 
     def __init__(self, memory: AgenticMemory, *, namespace: NamespaceLike = "key-value") -> None:
         self._memory = memory
-        self._namespace = as_namespace(namespace)
+        self._namespace = fixed_namespace(namespace)
 
     def mget(self, keys: Sequence[str]) -> list[V | None]:
         """The values under the keys, in their order; None where there is none."""

@@ -15,7 +15,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, field_validator
 
 from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import Namespace, as_namespace
+from amem_integrations.namespace import Namespace, fixed_namespace
 from amem_integrations.note import Hit
 
 
@@ -68,7 +68,7 @@ class AMemRetriever(BaseRetriever):
     @field_validator("namespace", mode="before")
     @classmethod
     def _labels(cls, value: Any) -> Namespace:
-        return as_namespace(value)
+        return fixed_namespace(value)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **asked: Unpack[Asked]

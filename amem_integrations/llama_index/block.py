@@ -28,7 +28,7 @@ from amem_integrations.llama_index.utterances import (
     utterances,
 )
 from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import as_namespace
+from amem_integrations.namespace import fixed_namespace
 from amem_integrations.note import make_note
 from amem_integrations.operations import NamespaceLike, check_choice
 from amem_integrations.recall.pack import shortened
@@ -96,7 +96,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         captioner: Captioner | Captioning | None = None,
         **fields: Any,
     ) -> None:
-        fields["namespace"] = as_namespace(namespace)
+        fields["namespace"] = fixed_namespace(namespace)
         try:
             super().__init__(**fields)
         except ValidationError as error:

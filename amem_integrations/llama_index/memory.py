@@ -25,7 +25,7 @@ from amem_integrations.llama_index.notes import INGESTS, AMemNotes, Ingest
 from amem_integrations.llama_index.source import Source, choose
 from amem_integrations.llama_index.utterances import SPEAKERS
 from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import as_namespace
+from amem_integrations.namespace import fixed_namespace
 from amem_integrations.note import make_note
 from amem_integrations.operations import NamespaceLike, NoteLike, check_choice
 from amem_integrations.recall.options import check_relevance
@@ -159,7 +159,7 @@ class AMemMemory(Conversation):
         placing = insert_method.value if isinstance(insert_method, InsertMethod) else insert_method
         check_choice("insert_method", placing, PLACINGS)
         own: dict[str, Any] = {
-            "namespace": as_namespace(
+            "namespace": fixed_namespace(
                 ("private", uuid.uuid4().hex) if namespace is None else namespace
             ),
             "top_k": top_k,

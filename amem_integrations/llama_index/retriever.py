@@ -11,7 +11,7 @@ from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import as_namespace
+from amem_integrations.namespace import fixed_namespace
 from amem_integrations.note import Hit
 from amem_integrations.operations import NamespaceLike
 from amem_integrations.recall.options import check_relevance
@@ -66,7 +66,7 @@ class AMemRetriever(BaseRetriever):
         check_relevance(min_relevance)
         self._core = core
         self._about: dict[str, Any] = {
-            "namespace": as_namespace(namespace),
+            "namespace": fixed_namespace(namespace),
             "k": top_k,
             "hops": hops,
             "filter": filter,

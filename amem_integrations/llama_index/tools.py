@@ -11,7 +11,7 @@ from amem_integrations.forming import FORMATIONS, Formation
 from amem_integrations.llama_index.forms import AWAITED, NOW, Form
 from amem_integrations.llama_index.notes import shown
 from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import as_namespace
+from amem_integrations.namespace import fixed_namespace
 from amem_integrations.note import Hit
 from amem_integrations.operations import NamespaceLike, check_choice
 from amem_integrations.ports import run
@@ -58,7 +58,7 @@ def create_memory_tools(
         >>> print(recall(query="What is the dog called?"))
         Notes from memory, most relevant first, one JSON object a line. ...
     """
-    labels = as_namespace(namespace)
+    labels = fixed_namespace(namespace)
     check_counts(top_k=top_k, hops=hops, max_tokens=max_tokens)
     check_relevance(min_relevance)
     check_choice("formation", formation, FORMATIONS)
