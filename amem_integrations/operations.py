@@ -131,11 +131,14 @@ def _distinct(
                 f"An item to remember is a text or a mapping; got {type(given).__name__}."
             )
         item: dict[str, Any] = {"content": given} if isinstance(given, str) else dict(given)
-        unknown = item.keys() - _GIVEN
-        if unknown or "content" not in item:
+        if unknown := item.keys() - _GIVEN:
             raise InvalidInputError(
-                f'An item to remember has "content" and may have {", ".join(sorted(_GIVEN))}; '
-                f"got {', '.join(sorted(map(str, item))) or 'nothing'}."
+                f"An item to remember has no {', '.join(sorted(map(repr, unknown)))}; it has "
+                f"{', '.join(sorted(_GIVEN))}."
+            )
+        if "content" not in item:
+            raise InvalidInputError(
+                f'An item to remember needs "content"; got {", ".join(sorted(item)) or "nothing"}.'
             )
         supersedes = item.pop("supersedes", None)
         note = make_note(**item, namespace=namespace, now=io.now())

@@ -140,7 +140,8 @@ def test_a_broken_line_is_one_line_of_error(amem: Amem, tmp_path: Path) -> None:
     file.write_bytes(amem("export", "-n", "shop").stdout.encode() + b"\xff\n")
     result = call("import", str(file), "-l", str(tmp_path / "there"))
     assert result.exit_code == 1
-    assert "amem: Line 5: it is not UTF-8 (byte 0). What stands before it" in result.stderr
+    said = f"amem: {file}: Line 5: it is not UTF-8 (byte 0). What stands before it"
+    assert said in result.stderr
     assert result.stderr.splitlines()[0].startswith("A new memory is made in ")
     assert result.stderr.count("\n") == 2
 

@@ -273,3 +273,12 @@ def test_add_takes_by_type_whatever_a_note_is_made_from() -> None:
     made_from = inspect.signature(make_note).parameters
     internal = {"content", "namespace", "now", "value", "repetition"}
     assert set(About.__annotations__) == made_from.keys() - internal
+
+
+def test_only_what_an_item_has_too_much_or_lacks_is_named(memory: AgenticMemory) -> None:
+    with pytest.raises(InvalidInputError, match=r"has no 'name_space', 3; it has content, key"):
+        memory.add_many([{"content": "x", "name_space": "calvin", 3: 4}])
+    with pytest.raises(InvalidInputError, match='needs "content"; got key, speaker'):
+        memory.add_many([{"speaker": "Bea", "key": "k"}])
+    with pytest.raises(InvalidInputError, match="got nothing"):
+        memory.add_many([{}])

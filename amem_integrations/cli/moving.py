@@ -27,7 +27,7 @@ from amem_integrations.cli.options import (
 )
 from amem_integrations.cli.progress import stages, working
 from amem_integrations.cli.shapes import dumped, print_json
-from amem_integrations.errors import InvalidInputError, StoreWriteError
+from amem_integrations.errors import InvalidInputError, InvalidLineError, StoreWriteError
 
 commands = typer.Typer()
 
@@ -111,7 +111,10 @@ def import_(
         opened(location, collection=collection, embedder=embedder, api_key=api_key) as memory,
         working("Importing"),
     ):
-        done = memory.import_(lines, namespace=home, replace=replace)
+        try:
+            done = memory.import_(lines, namespace=home, replace=replace)
+        except InvalidLineError as error:
+            raise InvalidLineError(f"{file}: {error}", line=error.line) from error
     if as_json:
         print_json(asdict(done))
         return
