@@ -13,6 +13,9 @@ from amem_integrations.lifecycle.vitals import Vitals
 from amem_integrations.note import Status
 from amem_integrations.standing import Tier
 
+FEW = 10
+"""Formed notes below which it is no worry that they are not linked: they may be about anything."""
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -90,10 +93,12 @@ class Told:
 def figures(vitals: Vitals, told: Told, policy: Policy) -> tuple[Figure, ...]:
     """The table: every figure with its unit, what it means and when to worry.
 
-    What only rises where uses are reported, or notes looked after, is no worry elsewhere.
+    What only rises where uses are reported, or notes looked after, is no worry elsewhere; nor are
+    links among a few notes.
     """
     notes = sum(told.counts.values()) + told.unreadable
     reported = vitals.clean + vitals.conflicting > 0
+    several = len(vitals.formed) >= FEW
     active, idle = policy.active.days, policy.idle.days
 
     def status(each: Status) -> int:
@@ -168,14 +173,14 @@ def figures(vitals: Vitals, told: Told, policy: Policy) -> tuple[Figure, ...]:
             vitals.links_per_note,
             "links",
             "a note; few leave little to follow from a hit",
-            under=0.5,
+            under=0.5 if several else None,
         ),
         Figure(
             "orphans",
             vitals.orphans,
             "share",
             "share of the formed notes without a link either way",
-            over=0.5,
+            over=0.5 if several else None,
         ),
         Figure(
             "cocoon",

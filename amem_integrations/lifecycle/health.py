@@ -47,8 +47,8 @@ class Health(Mapping[str, float]):
         >>> health = memory.health("default")
         >>> health["formed"], health.counts
         (2, {'formed': 2})
-        >>> [figure.name for figure in health.worries]  # nothing belongs together yet
-        ['links_per_note', 'orphans']
+        >>> [figure.name for figure in health.worries]
+        []
         >>> health.as_dict()["namespace"]
         ['default']
     """

@@ -84,6 +84,17 @@ def test_links_duplicates_and_plasticity_are_of_the_notes_there_are(memory: Agen
     assert health["transparency"] == 1
 
 
+@pytest.mark.parametrize(("count", "worries"), [(9, set()), (10, {"links_per_note", "orphans"})])
+def test_that_notes_are_not_linked_is_a_worry_once_there_are_several(
+    count: int, worries: set[str]
+) -> None:
+    with open_memory(link=False, evolve=False) as memory:
+        memory.add_many([f"About matter{place}x" for place in range(count)])
+        health = memory.health("default")
+    assert health["orphans"] == 1
+    assert {each.name for each in health.worries} & {"links_per_note", "orphans"} == worries
+
+
 def test_uses_count_once_maintenance_has_counted_them(memory: AgenticMemory) -> None:
     note, other = memory.add_many(SAID[:2])
     memory.feedback(note, session="s")

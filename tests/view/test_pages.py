@@ -320,11 +320,8 @@ def test_health_marks_what_to_worry_about(looking: Browser, memory: AgenticMemor
     note = memory.add("Hopeless", namespace="worrying", formation="off")
     memory.perform(lambda _, io: io.engine.patch(note.id, {"status": "parked"}))
     shown = looking.get(page("/health", ("worrying",)))
-    assert "To worry about: parked, links_per_note." in shown.text
-    assert [each.text.split()[0] for each in shown.all("tr", class_="worry")] == [
-        "parked",
-        "links_per_note",
-    ]
+    assert "To worry about: parked." in shown.text
+    assert [each.text.split()[0] for each in shown.all("tr", class_="worry")] == ["parked"]
     memory.forget_namespace("worrying")
 
 
