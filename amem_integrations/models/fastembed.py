@@ -127,6 +127,9 @@ def known_as(name: str, models: Iterable[dict[str, Any]]) -> dict[str, Any] | No
 
 def close_to(name: str, models: Iterable[dict[str, Any]]) -> str:
     """A sentence about the names that may have been meant; "" without any."""
+    if ":" in name:
+        # "provider:model" is nobody's misspelling of a fastembed name.
+        return ""
     short = {model["model"].rpartition("/")[2].lower(): model["model"] for model in models}
     close = difflib.get_close_matches(name.rpartition("/")[2].lower(), short, n=3, cutoff=0.5)
     return f" Did you mean {' or '.join(repr(short[match]) for match in close)}?" if close else ""

@@ -178,9 +178,10 @@ def test_an_unknown_name_is_answered_with_close_ones_and_where_the_list_is() -> 
     assert "list_supported_models" in str(refused.value)
 
 
-def test_a_name_like_nothing_known_is_answered_without_guesses() -> None:
+@pytest.mark.parametrize("name", ["zzz", "openai:text-3", "openai:text-embedding-3-small"])
+def test_a_name_like_nothing_known_is_answered_without_guesses(name: str) -> None:
     with pytest.raises(ModelUnavailableError, match="list_supported_models") as refused:
-        resolve_embedder("openai:text-3")
+        resolve_embedder(name)
     assert "Did you mean" not in str(refused.value)
 
 
