@@ -8,7 +8,12 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
-from amem_integrations.errors import AMemError, AnalysisError, ModelUnavailableError
+from amem_integrations.errors import (
+    AMemError,
+    AnalysisError,
+    ModelUnavailableError,
+    loggable,
+)
 from amem_integrations.formation.candidates import older_than
 from amem_integrations.formation.metering import MeteredIO
 from amem_integrations.formation.state import (
@@ -114,7 +119,8 @@ def failure(error: Exception) -> Outcome:
     """How a formation that hit `error` ended; its note stays raw and keeps the reason."""
     judged = isinstance(error, AnalysisError)
     reason = error.reason if judged else type(error).__name__
-    _LOG.warning("A judgement failed (%s); the note stays as it is.", reason)
+    said = reason if judged else loggable(error)
+    _LOG.warning("A judgement failed (%s); the note stays as it is.", said)
     _LOG.debug("Why.", exc_info=error)
     # What others wrote into their errors may quote content or keys.
     text = f"{reason}: {error}" if isinstance(error, AMemError) else reason
