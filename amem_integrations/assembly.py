@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from amem_integrations.clock import Clock
 from amem_integrations.errors import InvalidInputError, StoreError
 from amem_integrations.formation.outbox import leave
 from amem_integrations.formation.state import Mode, Settings
@@ -28,7 +29,7 @@ from amem_integrations.models.embedding import resolve_embedder
 from amem_integrations.models.sparse import resolve_sparse
 from amem_integrations.note import Note
 from amem_integrations.operations import check_choice
-from amem_integrations.ports import IO, Analyst, AsyncIO, Clock, Runnable, SyncIO, run
+from amem_integrations.ports import IO, Analyst, AsyncIO, Runnable, SyncIO, run
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.rerank import reranking_by
 from amem_integrations.store.opening import Encoders, Store, check_api_key, is_there, open_store

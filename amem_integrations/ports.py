@@ -8,13 +8,13 @@ An operation must not suspend on anything but `io`, and asks for parallel work w
 """
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
+from amem_integrations.clock import Clock
 from amem_integrations.conditions import Condition
 from amem_integrations.errors import AnalysisError
 from amem_integrations.judgement import (
@@ -29,7 +29,7 @@ from amem_integrations.judgement import (
     Turn,
     Understanding,
 )
-from amem_integrations.note import Note, as_utc
+from amem_integrations.note import Note
 from amem_integrations.points import Fields, Point, Query, Scored, SparseVector, Vector
 
 __all__ = ["Analyst", "Embedder"]
@@ -284,28 +284,6 @@ class IO(Protocol):
         The first error is raised as it is and the other operations are given up.
         """
         ...
-
-
-_SET_BACK = timedelta(minutes=1)
-
-
-class Clock:
-    """UTC now, to the microsecond, never the same instant twice in one process.
-
-    Stored times order listings and paging, so ties are kept from arising. A source that is set
-    back by more than a minute was wrong before, and is followed: else nothing would become due.
-    """
-
-    def __init__(self, source: Callable[[], datetime] | None = None) -> None:
-        self._source = source or (lambda: datetime.now(UTC))
-        self._last = datetime.min.replace(tzinfo=UTC)
-        self._lock = threading.Lock()
-
-    def __call__(self) -> datetime:
-        with self._lock:
-            now, least = as_utc(self._source()), self._last + timedelta(microseconds=1)
-            self._last = now if least - now > _SET_BACK else max(now, least)
-            return self._last
 
 
 @dataclass(frozen=True)

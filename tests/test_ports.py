@@ -16,13 +16,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
+from amem_integrations.clock import Clock
 from amem_integrations.conditions import EVERYTHING
 from amem_integrations.errors import StoreError
 from amem_integrations.judgement import ChatReply, ChatRequest, Message
 from amem_integrations.ports import (
     IO,
     AsyncIO,
-    Clock,
     Point,
     Query,
     Scored,

@@ -40,9 +40,10 @@ import numpy as np
 import qdrant_edge as edge
 
 from amem_integrations import AgenticMemory
+from amem_integrations.clock import Clock
 from amem_integrations.namespace import encode
 from amem_integrations.note import Link, Note, Status, make_note
-from amem_integrations.ports import Clock, run
+from amem_integrations.ports import run
 from amem_integrations.recall.search import DEPTH
 from amem_integrations.store.schema import note_point
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from amem_integrations.clock import Clock
 from amem_integrations.errors import StoreError
 from amem_integrations.lifecycle.feedback import Report, feedback
 from amem_integrations.lifecycle.maintain import Maintained, maintain, maintain_if_due
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
 from amem_integrations.note import CORRECTS, REPEATS, Note, Status
-from amem_integrations.ports import Clock, SyncIO, run
+from amem_integrations.ports import SyncIO, run
 from amem_integrations.standing import NEW, Tier
 from tests.lifecycle.days import Days, Lived
 from tests.lifecycle.fragile import Fragile, Killed

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from amem_integrations.clock import Clock
 from amem_integrations.evaluation.scaling.material import HOME, Asked, Made
 from amem_integrations.formation.passages import sparse_text
 from amem_integrations.formation.state import Mode
@@ -22,7 +23,7 @@ from amem_integrations.forming import Rooms
 from amem_integrations.memory import AgenticMemory
 from amem_integrations.models.embedding import resolve_embedder
 from amem_integrations.note import Link, Note, Status, make_note, note_id
-from amem_integrations.ports import IO, Clock
+from amem_integrations.ports import IO
 from amem_integrations.store.schema import note_point
 
 K = 10
