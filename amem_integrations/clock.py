@@ -10,10 +10,10 @@ _SET_BACK = timedelta(minutes=1)
 
 
 class Clock:
-    """UTC now, to the microsecond, never the same instant twice in one process.
+    """UTC now, to the microsecond, later each time that it is asked in one process.
 
-    Stored times order listings and paging, so ties are kept from arising. A source that is set
-    back by more than a minute was wrong before, and is followed: else nothing would become due.
+    Stored times order listings and paging, so ties are kept from arising. Only a source that is
+    set back by more than a minute is followed: it was wrong before, and nothing would become due.
     """
 
     def __init__(self, source: Callable[[], datetime] | None = None) -> None:

@@ -308,6 +308,11 @@ def test_the_version_is_the_package_s() -> None:
     assert call("--version").output == f"amem {__version__}\n"
 
 
+def test_the_package_can_be_run_as_a_module() -> None:
+    command = [sys.executable, "-m", "amem_integrations", "--version"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == f"amem {__version__}\n"
+
+
 def test_help_names_every_command() -> None:
     shown = call("--help").output
     assert all(name in shown for name in ("demo", "show", "check", "export", "forget"))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from amem_integrations.errors import InvalidInputError
+from amem_integrations.errors import InvalidInputError, loggable
 from amem_integrations.models.chat_failures import is_interrupt
 from amem_integrations.models.reranking import Reranker, RerankerSpec, Scores, resolve_reranker
 from amem_integrations.note import Hit, Note
@@ -56,7 +56,7 @@ async def rerank(io: IO, query: str, hits: Sequence[Hit], by: Reranking) -> list
         _LOG.warning(
             "The reranker %s failed (%s); the notes are in the order they had.",
             by.reranker.name,
-            type(error).__name__,
+            loggable(error),
         )
         _LOG.debug("Why.", exc_info=error)
         by.count(FAILED)

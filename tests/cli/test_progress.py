@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.console import call, fill, kept, printed
+from amem_integrations.cli import stranger
+from tests.cli.console import call, fill, hashed, kept, printed
 
 TERMINAL = {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
 
@@ -16,6 +17,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with kept(directory) as memory:
         fill(memory)
         yield directory
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stranger, "resolve_embedder", hashed)
 
 
 @pytest.mark.parametrize(
