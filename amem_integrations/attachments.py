@@ -9,12 +9,14 @@ import asyncio
 import inspect
 import logging
 import time
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import Context
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeAlias, cast
+from urllib.parse import unquote_to_bytes
 
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.models.deadline import within
@@ -23,6 +25,8 @@ from amem_integrations.ports import IO
 
 _LOG = logging.getLogger(__name__)
 _MOST_NAME_CHARS = 200
+# What stands after the mark of a caption is the message's own.
+_BRACKETS = str.maketrans("[]", "()")
 
 Kind: TypeAlias = Literal["image", "audio", "video", "file"]
 KINDS: tuple[Kind, ...] = ("image", "audio", "video", "file")
@@ -123,6 +127,24 @@ def kind_of(mime_type: str | None) -> Kind:
     """The kind of something of that type; a file, if it is none of the others."""
     major = (mime_type or "").partition("/")[0]
     return major if major in KINDS else "file"
+
+
+def decoded(text: str, most: int) -> bytes:
+    """The bytes that base64 stands for; of more than `most`, no more than show that.
+
+    >>> decoded("aGVsbG8=", 10), decoded("aGVsbG8=", 1)
+    (b'hello', b'hel')
+    """
+    return b64decode(f"{text[: 4 * (most // 3 + 1)]}===")
+
+
+def inlined(url: str, most: int) -> tuple[str, bytes]:
+    """The type and the bytes of a `data:` address, of which no more as of `decoded`."""
+    about, _, body = url.removeprefix("data:").partition(",")
+    mime_type, *rest = about.split(";")
+    if "base64" in rest:
+        return mime_type, decoded(body, most)
+    return mime_type, unquote_to_bytes(body[: 3 * (most + 1)])
 
 
 def naming(enclosed: Iterable[Enclosed]) -> Item:
@@ -230,8 +252,8 @@ class _Asked:
             return ""
         if not isinstance(answer, str):
             raise TypeError(f"A captioner returns a text or None, not {type(answer).__name__}.")
-        text = clean_text(answer, self.captioning.max_chars)
-        name = clean_text(attachment.name or "", _MOST_NAME_CHARS)
+        text = clean_text(answer, self.captioning.max_chars).translate(_BRACKETS)
+        name = clean_text(attachment.name or "", _MOST_NAME_CHARS).translate(_BRACKETS)
         return f"[{attachment.kind}{name and ' '}{name}: {text}]" if text else ""
 
     def _failed(self, error: Exception) -> None:

@@ -136,7 +136,8 @@ class Recalls:
 
 
 def _size(recall: Recall) -> int:
-    return len(recall.packed or "") + sum(len(hit.note.content) for hit in recall.hits)
+    texts = (recall.query, recall.packed or "", *(hit.note.content for hit in recall.hits))
+    return sum(map(len, texts))
 
 
 def _counted(number: int, name: str) -> str:

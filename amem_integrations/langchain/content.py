@@ -5,14 +5,21 @@ Reasoning, tool calls and cache marks are neither text nor enclosed. Adapters fo
 """
 
 import logging
-from base64 import b64decode
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
 
 from langchain_core.messages import AnyMessage
 
-from amem_integrations.attachments import KINDS, Attachment, Enclosed, Kind, kind_of
+from amem_integrations.attachments import (
+    KINDS,
+    Attachment,
+    Enclosed,
+    Kind,
+    decoded,
+    inlined,
+    kind_of,
+)
 
 _LOG = logging.getLogger(__name__)
 
@@ -90,20 +97,20 @@ def _open(kind: Kind, block: Mapping[str, Any], most: int) -> Attachment:
     for part in parts:
         found |= cast("dict[str, Any]", part) if isinstance(part, Mapping) else {"url": part}
     url = _text(found.get("url")) or _text(found.get(f"{kind}_url"))
-    mime_type, data = _text(found.get("mime_type")), _data(found)
+    mime_type, data = _text(found.get("mime_type")), _data(found, most)
     if url is not None and url.startswith("data:"):
-        about, _, body = url.removeprefix("data:").partition(",")
-        mime_type, data, url = mime_type or about.partition(";")[0], b64decode(body), None
+        said, data = inlined(url, most)
+        mime_type, url = mime_type or said, None
     names = (_text(found.get(key)) for key in ("filename", "name", "title"))
     return Attachment(kind, mime_type, data, url, next(filter(None, names), None))
 
 
-def _data(found: Mapping[str, Any]) -> bytes | None:
+def _data(found: Mapping[str, Any], most: int) -> bytes | None:
     for encoded in map(found.get, ("base64", "data", "file_data")):
         if isinstance(encoded, bytes):
             return encoded
         if isinstance(encoded, str):
-            return b64decode(encoded.rpartition(",")[2])
+            return decoded(encoded.rpartition(",")[2], most)
     return text.encode() if (text := _text(found.get("text"))) else None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from llama_index.core.base.llms.types import ChatMessage, TextBlock
 from llama_index.core.utils import resolve_binary
 
-from amem_integrations.attachments import Attachment, Enclosed, Kind
+from amem_integrations.attachments import Attachment, Enclosed, Kind, inlined
 
 # By block type: the kind, and the fields that have its bytes and say of what type they are.
 _FIELDS: Mapping[str, tuple[Kind, str, str]] = {
@@ -42,8 +42,8 @@ def _opened(block: Any, most: int) -> Attachment:
         mime_type = f"audio/{mime_type}"
     data, url = _bytes(getattr(block, raw), most), str(block.url) if block.url else None
     if url is not None and url.startswith("data:"):
-        mime_type = mime_type or url.removeprefix("data:").partition(",")[0].partition(";")[0]
-        data, url = bytes(resolve_binary(url=url).read()), None
+        said, data = inlined(url, most)
+        mime_type, url = mime_type or said, None
     path = Path(block.path) if block.path else None
     if path is not None and data is None:
         with path.open("rb") as file:
