@@ -44,7 +44,11 @@ class Commands(TyperGroup):
             _say(type(error).__name__, f"{about}{error.strerror or error}.", as_json)
         except Exception as error:
             # What the parser refuses; its own class is not to be imported.
-            if not as_json or getattr(error, "exit_code", None) != _USAGE:
+            refused = getattr(error, "exit_code", None) == _USAGE
+            if refused and isinstance(said := getattr(error, "message", None), str):
+                # Among the arguments may be names of files, as the shell found them.
+                setattr(error, "message", render.plain(said))  # noqa: B010
+            if not as_json or not refused:
                 raise
             _say("UsageError", getattr(error, "format_message", error.__str__)(), as_json)
             raise typer.Exit(_USAGE) from None

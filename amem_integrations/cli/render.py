@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from amem_integrations.note import Hit, Link, Note, Revision, Status
+from amem_integrations.store.schema import moment
 
 _SEQUENCE = re.compile(
     # CSI and, where they are closed, OSC and its kin; whatever is left of one is only text.
@@ -26,6 +27,7 @@ _SEQUENCE = re.compile(
 _JOINERS = "\u200c\u200d"
 _MAX_HANDLE = 40
 _MAX_SHOWN = 400
+_TIME = "%Y-%m-%d %H:%M UTC"
 _SIGNALS = {"dense": "meaning", "sparse": "words"}
 
 Named = Mapping[str, str]
@@ -112,7 +114,7 @@ def details(note: Note) -> RenderableType:
 
 
 def _said(note: Note) -> str:
-    when = (note.occurred_at or note.created_at).strftime("%Y-%m-%d %H:%M UTC")
+    when = (note.occurred_at or note.created_at).strftime(_TIME)
     session = f"in “{note.session}”" if note.session else ""
     return ", ".join(plain(part) for part in (note.speaker or "", session, when) if part)
 
@@ -154,9 +156,10 @@ def history(revisions: Sequence[Revision], names: Named) -> RenderableType:
     for revision in revisions:
         cause = names.get(revision.cause)
         because = f", because of {cause}" if cause else ""
-        at = revision.at.strftime("%Y-%m-%d %H:%M UTC")
+        at = revision.at.strftime(_TIME)
         by = plain(revision.analyst)
-        parts.append(Text(f"  version {revision.version}: {revision.kind} {at} by {by}{because}"))
+        kind = plain(revision.kind)
+        parts.append(Text(f"  version {revision.version}: {kind} {at} by {by}{because}"))
         if revision.reason:
             parts.append(Padding(Text(plain(revision.reason), "dim"), (0, 0, 0, 4), expand=False))
         parts.append(Padding(changes(revision, names), (0, 0, 0, 4)))
@@ -167,7 +170,7 @@ def changes(revision: Revision, names: Named) -> RenderableType:
     """Each field that a revision changed, before (if there was something) and after."""
     grid = _grid(3)
     for field, change in revision.changes.items():
-        before, after = _value(change.before, names), _value(change.after, names)
+        before, after = (_value(field, side, names) for side in (change.before, change.after))
         if before:
             grid.add_row(Text(field, "bold"), Text("before", "dim"), Text(before, "dim"))
         name = Text("" if before else field, "bold")
@@ -175,16 +178,25 @@ def changes(revision: Revision, names: Named) -> RenderableType:
     return grid
 
 
-def _value(value: Any, names: Named) -> str:
-    if isinstance(value, str):
-        return shortened(value)
-    return ", ".join(_item(item, names) for item in value)
-
-
-def _item(item: Any, names: Named) -> str:
-    if isinstance(item, str):
-        return plain(item)
-    return f"→ {names.get(item['to'], item['to'])}"
+def _value(field: str, value: Any, names: Named) -> str:
+    """A field for people: other notes by their names, times as such; "" for nothing."""
+    match field:
+        case _ if value is None:
+            return ""
+        case "links":
+            return ", ".join(f"→ {names.get(link['to'], link['to'])}" for link in value)
+        case "contested_by":
+            return ", ".join(names.get(id, id) for id in value)
+        case "merged_into":
+            return names.get(value, value)
+        case "valid_until":
+            return moment(value).strftime(_TIME)
+        case "keywords" | "tags":
+            return plain(", ".join(value))
+        case "trust":
+            return f"{value:.2f}"
+        case _:
+            return shortened(str(value))
 
 
 def hits(
@@ -212,7 +224,7 @@ def _why(hit: Hit, names: Named) -> str:
     text = f"{hit.score:.2f} = {' + '.join(shares)}"
     if hit.via is not None:
         other = hit.via.other(hit.note.id)
-        text += f", from {names.get(other, other)}: {plain(hit.via.reason) or hit.via.kind}"
+        text += f", from {names.get(other, other)}: {plain(hit.via.reason) or plain(hit.via.kind)}"
     return text
 
 
