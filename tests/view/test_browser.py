@@ -71,6 +71,7 @@ def test_a_search_is_typed_and_a_link_followed_from_note_to_note(
         best = tab.get_by_role("listitem").filter(has=tab.get_by_role("heading")).first
         expect(best.get_by_role("row", name="meaning")).to_contain_text("+")
         expect(best.get_by_role("row", name="score")).to_be_visible()
+        tab.wait_for_load_state()  # bars have no height without the stylesheet
         bars = [each.bounding_box() for each in tab.locator(".bar .share").all()]
         assert all(box is not None and box["height"] > 4 for box in bars)
         assert len({round(box["width"]) for box in bars if box is not None}) > 1
