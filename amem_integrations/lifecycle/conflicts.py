@@ -21,7 +21,7 @@ from amem_integrations.formation.waiting import Proposal, must_wait, proposal_po
 from amem_integrations.lifecycle.change import change
 from amem_integrations.lifecycle.undo import undo
 from amem_integrations.namespace import Namespace
-from amem_integrations.note import CONTRADICTS, Link, Note, note_id
+from amem_integrations.note import CONTRADICTS, Link, Note, check_text, note_id
 from amem_integrations.ports import IO
 from amem_integrations.store.reading import load, resolved, revisions
 
@@ -84,6 +84,7 @@ def _named(given: object, namespace: Namespace) -> list[str]:
                 )
             named.append(one.id)
         elif isinstance(one, str):
+            check_text("supersedes", one)
             named.append(one)
         else:
             raise InvalidInputError(

@@ -104,6 +104,13 @@ def test_what_is_not_there_to_be_superseded_raises_before_anything_is_written(
     assert memory.count() == 0
 
 
+@pytest.mark.parametrize("name", ["not text: \ud800", "x" * 5000], ids=["not-text", "too-long"])
+def test_what_can_be_no_note_s_name_is_refused(memory: AgenticMemory, name: str) -> None:
+    with pytest.raises(InvalidInputError, match="supersedes"):
+        memory.add("The office is in Hamburg", supersedes=[name])
+    assert memory.count() == 0
+
+
 def test_a_note_of_another_namespace_cannot_be_superseded(memory: AgenticMemory) -> None:
     other = memory.add("The cache holds 512 entries", namespace="other")
     for wrong in (other, other.id):
