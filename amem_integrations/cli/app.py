@@ -27,6 +27,7 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         as_json = "--json" in (*ctx._protected_args, *ctx.args)
+        render.JSON_ASKED.set(as_json)
         try:
             try:
                 return super().invoke(ctx)
@@ -105,7 +106,8 @@ def amem(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         return
-    render.show_warnings(render.terminal(stderr=True))
+    long = context.invoked_subcommand == "work"
+    render.show_warnings(render.terminal(stderr=True) if long else render.remarks())
 
 
 @app.command(epilog=example("amem demo", "amem demo --keep ./memory --model openai:gpt-4o-mini"))

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -28,6 +28,8 @@ from amem_integrations.cli.options import (
 from amem_integrations.cli.progress import stages, working
 from amem_integrations.cli.shapes import dumped, print_json
 from amem_integrations.errors import InvalidInputError, InvalidLineError, StoreWriteError
+from amem_integrations.lifecycle.import_ import beginning
+from amem_integrations.namespace import Namespace
 
 commands = typer.Typer()
 
@@ -107,14 +109,12 @@ def import_(
     """
     home = labels_of(namespace) if namespace else None
     with (
-        _file(file, "rb") as lines,
+        _file(file, "rb") as given,
+        _read_from(file, given, home) as lines,
         opened(location, collection=collection, embedder=embedder, api_key=api_key) as memory,
         working("Importing"),
     ):
-        try:
-            done = memory.import_(lines, namespace=home, replace=replace)
-        except InvalidLineError as error:
-            raise InvalidLineError(f"{file}: {error}", line=error.line) from error
+        done = memory.import_(lines, namespace=home, replace=replace)
     if as_json:
         print_json(asdict(done))
         return
@@ -202,6 +202,20 @@ def compact(
     render.terminal().print(
         f"{render.plain(str(place))}: {before} before, {after} now.", soft_wrap=True
     )
+
+
+@contextmanager
+def _read_from(
+    file: Path, given: BinaryIO, home: Namespace | None
+) -> Generator[Iterator[str | bytes]]:
+    """The lines of an import, with what is wrong with one told of its file.
+
+    For lines that begin as no export does no memory is made.
+    """
+    try:
+        yield beginning(given, home)
+    except InvalidLineError as error:
+        raise InvalidLineError(f"{file}: {error}", line=error.line) from error
 
 
 def _place(location: str) -> str:

@@ -132,7 +132,7 @@ def add(
         what = "The note is stored and can be found, but is"
         if len(notes) > 1:
             what = f"{raw:,} of {render.many(len(notes), 'note')} are stored and can be found, but"
-        render.terminal(stderr=True).print(f"{what} not formed yet.", soft_wrap=True)
+        render.remarks().print(f"{what} not formed yet.", soft_wrap=True)
 
 
 @commands.command(

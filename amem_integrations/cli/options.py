@@ -114,7 +114,7 @@ def opened(
         memory = AgenticMemory(location, embedder=own, **settings)
     with memory:
         if new:
-            render.terminal(stderr=True).print(
+            render.remarks().print(
                 f"A new memory is made in {render.plain(location)}.", style="dim", soft_wrap=True
             )
         yield memory

@@ -8,6 +8,7 @@ import logging
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -32,6 +33,8 @@ _SIGNALS = {"dense": "meaning", "sparse": "words"}
 
 Named = Mapping[str, str]
 
+JSON_ASKED: ContextVar[bool] = ContextVar("JSON_ASKED", default=False)
+
 
 class _Remarks(logging.Handler):
     def __init__(self, console: Console) -> None:
@@ -52,6 +55,13 @@ def show_warnings(console: Console) -> None:
 def terminal(*, stderr: bool = False) -> Console:
     """Where to print: no markup in text, no colour unless it is a terminal that wants it."""
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+def remarks() -> Console:
+    """Where to say, on standard error, what is no error: nowhere if JSON was asked for."""
+    console = terminal(stderr=True)
+    console.quiet = JSON_ASKED.get()
+    return console
 
 
 def block(text: str) -> str:

@@ -90,7 +90,7 @@ def consolidate(
         return
     render.terminal().print(render.block(str(plan)), soft_wrap=True)
     if plan and not plan.applied:
-        render.terminal(stderr=True).print("--yes does it.")
+        render.remarks().print("--yes does it.")
 
 
 @commands.command(epilog=example("amem restore t24 -l ./memory -n team"))

@@ -5,8 +5,9 @@ off. At no time does a note refer to one that is not there: what a line says of 
 come later is put in once they have come.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterable, Collection, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TypeAlias
 
 from amem_integrations.conditions import Range, both, match
@@ -110,6 +111,31 @@ async def import_(
     if broken is not None:
         raise broken
     return work.imported
+
+
+def beginning(lines: Iterable[Line], namespace: Namespace | None = None) -> Iterator[Line]:
+    """All of `lines`, once the header and the first note have been found to be usable.
+
+    For who makes a memory for them. Raises InvalidLineError at once, not when iterated.
+    """
+    read: list[Line] = []
+    header = False
+    rest = iter(lines)
+    for line in rest:
+        read.append(line)
+        if not line.strip():
+            continue
+        try:
+            data = read_json(line)
+            if header:
+                read_entry(data, namespace or ("x",))
+                break
+            namespace, header = namespace or read_header(data), True
+        except InvalidInputError as error:
+            raise _broken(len(read), str(error), None) from error
+    if not header:
+        raise _broken(1, "there is no line, not even a header", None)
+    return chain(read, rest)
 
 
 def _broken(number: int, what: str, work: "_Import | None") -> InvalidLineError:

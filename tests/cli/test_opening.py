@@ -12,6 +12,8 @@ from tests.cli.console import call, fill, hashed, kept, printed
 from tests.store.loopback import LoopbackServer
 from tests.support import open_memory
 
+_HEADER = b'{"format": "amem-notes", "format_version": 1, "namespace": ["shop"], "package": "0"}\n'
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
@@ -134,3 +136,26 @@ def test_an_export_can_steer_no_terminal(home: Path) -> None:
     shown = call("export", "-l", home, "-n", "odd", FORCE_COLOR="1").stdout
     assert shown.isascii()
     assert [*map(json.loads, shown.splitlines())] == [*map(json.loads, piped.splitlines())]
+
+
+def test_with_json_nothing_but_the_error_is_on_standard_error(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_bytes(_HEADER + b"broken\n")
+    result = call("import", tmp_path / "lines", "-l", tmp_path / "new", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stderr)["error"]["kind"] == "InvalidLineError"
+
+
+@pytest.mark.usefixtures("known")
+def test_with_json_it_is_not_said_that_a_memory_is_made(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_bytes(_HEADER)
+    result = call("import", tmp_path / "lines", "-l", tmp_path / "new", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("lines", [b"", b"\n\n", b"broken\n", b"\xff\n", b'{"format": "other"}\n'])
+def test_for_lines_that_are_no_export_no_memory_is_made(tmp_path: Path, lines: bytes) -> None:
+    (tmp_path / "lines").write_bytes(lines)
+    result = call("import", tmp_path / "lines", "-l", tmp_path / "new")
+    assert result.exit_code == 1
+    assert "Nothing was imported." in result.stderr
+    assert not (tmp_path / "new").exists()
