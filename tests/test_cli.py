@@ -50,6 +50,12 @@ def test_the_demonstration_ends_well_without_a_key_or_a_network(
     assert demo[1].exit_code == 0, demo[1].output
 
 
+def test_the_demonstration_opens_without_a_warning(demo: tuple[Path, Result]) -> None:
+    beginning = demo[1].output.partition("1. A message became a note")[0]
+    assert "--embedder multilingual" in beginning
+    assert "note:" not in beginning
+
+
 def test_the_demonstration_remembers_every_message(demo: tuple[Path, Result]) -> None:
     assert f"{len(messages())} messages became notes" in demo[1].output
     numbers = re.search(r"(\d+) notes, (\d+) links, (\d+) evolutions", demo[1].output)

@@ -3,6 +3,7 @@
 What it shows is what the memory returns; nothing is prepared beyond the conversation.
 """
 
+import logging
 import shlex
 import statistics
 import tempfile
@@ -77,12 +78,12 @@ def run(
 
     Raises AMemError.
     """
-    with _directory(keep) as directory:
+    with _directory(keep) as directory, _without_what_it_says(embedder):
 
         def opened() -> AgenticMemory:
             return AgenticMemory(directory, model=model, embedder=embedder)
 
-        _introduce(console, model, keep)
+        _introduce(console, model, embedder, keep)
         with opened() as memory:
             remembered = _remember(console, memory)
             heading = render.sections(console)
@@ -115,7 +116,22 @@ def _directory(keep: Path | None) -> Generator[Path]:
         yield Path(path)
 
 
-def _introduce(console: Console, model: str | None, keep: Path | None) -> None:
+@contextmanager
+def _without_what_it_says(embedder: str | None) -> Generator[None]:
+    """Leave out the warning that the default embedder knows no Chinese; `_introduce` says it."""
+    log = logging.getLogger("amem_integrations.models.named")
+    before = log.level
+    if embedder is None:
+        log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
+def _introduce(
+    console: Console, model: str | None, embedder: str | None, keep: Path | None
+) -> None:
     who = (
         "No LLM is asked: notes are formed by statistics, without a key or a network."
         if model is None
@@ -130,6 +146,10 @@ def _introduce(console: Console, model: str | None, keep: Path | None) -> None:
     console.print(
         f"Marta in Berlin, Wei and Jun in Shanghai, in English and Chinese.\n{who}\n{where}"
     )
+    if embedder is None:
+        console.print(
+            "Chinese is found by its words; with --embedder multilingual, by meaning too."
+        )
     console.print()
 
 
