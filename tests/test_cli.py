@@ -367,7 +367,7 @@ def test_an_interrupted_demonstration_stops_without_a_trace(installed: str, tmp_
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
-    while "said once" not in process.stdout.readline():
+    while "by meaning too" not in process.stdout.readline():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
