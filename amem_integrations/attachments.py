@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import unquote_to_bytes
 
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.models.callables import is_async
 from amem_integrations.models.deadline import within
 from amem_integrations.note import clean_text
 from amem_integrations.ports import IO
@@ -206,7 +207,7 @@ class _Asked:
     async def _acaption(self, enclosed: Enclosed) -> str:
         seconds = self.captioning.timeout
         try:
-            if not _is_async(self.captioning.captioner):
+            if not is_async(self.captioning.captioner):
                 return await asyncio.to_thread(self._within, seconds, enclosed)
             async with asyncio.timeout(seconds):
                 return await asyncio.create_task(self._aask(enclosed), context=Context())
@@ -260,12 +261,6 @@ class _Asked:
         _LOG.warning("No caption (%s); the message is remembered.", type(error).__name__)
         _LOG.debug("Why.", exc_info=error)
         self.count("captions.failed")
-
-
-def _is_async(function: object) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004
-    )
 
 
 async def _awaited(answer: Awaitable[Any]) -> Any:

@@ -24,6 +24,7 @@ from amem_integrations.cli.progress import stages
 from amem_integrations.errors import ModelError
 from amem_integrations.ledger import Usage
 from amem_integrations.memory import AgenticMemory
+from amem_integrations.models import named
 from amem_integrations.note import Hit, Note, Revision, Status, note_id
 
 NAMESPACE = ("demo",)
@@ -119,7 +120,7 @@ def _directory(keep: Path | None) -> Generator[Path]:
 @contextmanager
 def _without_what_it_says(embedder: str | None) -> Generator[None]:
     """Leave out the warning that the default embedder knows no Chinese; `_introduce` says it."""
-    log = logging.getLogger("amem_integrations.models.named")
+    log = logging.getLogger(named.__name__)
     before = log.level
     if embedder is None:
         log.setLevel(logging.ERROR)

@@ -13,6 +13,13 @@ from amem_integrations.models.named import NamedEmbedder
 from amem_integrations.ports import Vector
 
 
+def is_async(function: object) -> bool:
+    """Whether calling it gives a coroutine: an async function, or an object with such a call."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 - of an object, its class's is meant
+    )
+
+
 class Function:
     """A function of the caller's, sync or async, that can be called and awaited.
 
@@ -26,9 +33,7 @@ class Function:
         self._function = function
         self._kind = kind
         self._name = name
-        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-            getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
-        )
+        self._is_async = is_async(function)
 
     def __call__(self, *given: Any) -> Any:
         if self._is_async:
