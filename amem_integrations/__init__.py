@@ -6,47 +6,53 @@ arXiv 2502.12110). Importing this package loads no framework: names resolve on f
 
 from typing import TYPE_CHECKING
 
-from amem_integrations.lazy import attributes
+from amem_integrations._lazy import attributes
 
 if TYPE_CHECKING:
-    from amem_integrations.attachments import Attachment as Attachment
-    from amem_integrations.attachments import Captioning as Captioning
+    from amem_integrations.admin.health import Health as Health
+    from amem_integrations.core.note import Hit as Hit
+    from amem_integrations.core.note import Link as Link
+    from amem_integrations.core.note import Note as Note
+    from amem_integrations.core.note import Revision as Revision
+    from amem_integrations.core.note import Status as Status
     from amem_integrations.errors import AMemError as AMemError
-    from amem_integrations.formation.waiting import Proposal as Proposal
-    from amem_integrations.lifecycle.audit import Audit as Audit
+    from amem_integrations.lifecycle.audits import Audit as Audit
     from amem_integrations.lifecycle.confidence import Explanation as Explanation
-    from amem_integrations.lifecycle.health import Health as Health
     from amem_integrations.lifecycle.plan import Consolidation as Consolidation
     from amem_integrations.lifecycle.policy import Policy as Policy
-    from amem_integrations.memory import AgenticMemory as AgenticMemory
-    from amem_integrations.note import Hit as Hit
-    from amem_integrations.note import Link as Link
-    from amem_integrations.note import Note as Note
-    from amem_integrations.note import Revision as Revision
-    from amem_integrations.note import Status as Status
-    from amem_integrations.recalls import Recall as Recall
-    from amem_integrations.weaving import Woven as Woven
-    from amem_integrations.working import MemoryWorker as MemoryWorker
+    from amem_integrations.memory.attachments import Attachment as Attachment
+    from amem_integrations.memory.attachments import Captioning as Captioning
+    from amem_integrations.memory.client import AgenticMemory as AgenticMemory
+    from amem_integrations.memory.options import FormationOptions as FormationOptions
+    from amem_integrations.memory.options import ServerOptions as ServerOptions
+    from amem_integrations.memory.turns import Woven as Woven
+    from amem_integrations.memory.worker import MemoryWorker as MemoryWorker
+    from amem_integrations.recall.last import Recall as Recall
+    from amem_integrations.recall.options import RecallOptions as RecallOptions
+    from amem_integrations.revisions.proposals import Proposal as Proposal
 
 _HOMES = {
-    "AgenticMemory": ".memory",
+    "AgenticMemory": ".memory.client",
     "AMemError": ".errors",
-    "Attachment": ".attachments",
-    "Audit": ".lifecycle.audit",
-    "Captioning": ".attachments",
+    "Attachment": ".memory.attachments",
+    "Audit": ".lifecycle.audits",
+    "Captioning": ".memory.attachments",
     "Consolidation": ".lifecycle.plan",
+    "FormationOptions": ".memory.options",
     "Explanation": ".lifecycle.confidence",
-    "Health": ".lifecycle.health",
-    "Hit": ".note",
-    "Link": ".note",
-    "MemoryWorker": ".working",
-    "Note": ".note",
+    "Health": ".admin.health",
+    "Hit": ".core.note",
+    "Link": ".core.note",
+    "MemoryWorker": ".memory.worker",
+    "Note": ".core.note",
     "Policy": ".lifecycle.policy",
-    "Proposal": ".formation.waiting",
-    "Recall": ".recalls",
-    "Revision": ".note",
-    "Status": ".note",
-    "Woven": ".weaving",
+    "Proposal": ".revisions.proposals",
+    "RecallOptions": ".recall.options",
+    "ServerOptions": ".memory.options",
+    "Recall": ".recall.last",
+    "Revision": ".core.note",
+    "Status": ".core.note",
+    "Woven": ".memory.turns",
 }
 
 __all__ = [
@@ -57,6 +63,7 @@ __all__ = [
     "Captioning",
     "Consolidation",
     "Explanation",
+    "FormationOptions",
     "Health",
     "Hit",
     "Link",
@@ -65,7 +72,9 @@ __all__ = [
     "Policy",
     "Proposal",
     "Recall",
+    "RecallOptions",
     "Revision",
+    "ServerOptions",
     "Status",
     "Woven",
 ]

@@ -76,7 +76,7 @@ class InvalidLineError(InvalidInputError):
     Examples:
         >>> from amem_integrations.errors import InvalidLineError
         >>> try:
-        ...     memory.import_(["not an export"])
+        ...     memory.admin.import_(["not an export"])
         ... except InvalidLineError as error:
         ...     print(error.line)
         1

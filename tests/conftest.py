@@ -16,6 +16,8 @@ import pytest
 from blockbuster import blockbuster_ctx
 from hypothesis import settings
 
+pytest_plugins = ["tests.fixtures"]
+
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 # How long an example takes says little on a machine that does other things too.
@@ -32,8 +34,8 @@ def no_blocking_in_a_loop(request: pytest.FixtureRequest) -> Iterator[None]:
     with blockbuster_ctx(scanned_modules=["amem_integrations"]) as blockbuster:
         for function in blockbuster.functions.values():
             # Sync forms may be called where a loop runs, as in a notebook; opening is one.
-            function.can_block_in("amem_integrations/ports.py", "run")
-            function.can_block_in("amem_integrations/memory.py", {"__init__", "close"})
+            function.can_block_in("amem_integrations/core/io.py", "run")
+            function.can_block_in("amem_integrations/memory/client.py", {"__init__", "close"})
         yield
 
 

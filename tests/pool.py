@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amem_integrations import AgenticMemory, assembly
-from amem_integrations.conditions import EVERYTHING, Not, ids
-from amem_integrations.ports import run
-from amem_integrations.store.opening import Store
-from amem_integrations.store.schema import META_ID
+from amem_integrations import AgenticMemory
+from amem_integrations.core.filters import EVERYTHING, Not, ids
+from amem_integrations.core.io import run
+from amem_integrations.memory import build as assembly
+from amem_integrations.stores.codec import META_ID
+from amem_integrations.stores.open import Store
 
 _in_this_thread = threading.local()
 _open_store = assembly.open_store

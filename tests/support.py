@@ -5,18 +5,30 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from amem_integrations import AgenticMemory, Note
+from amem_integrations import (
+    AgenticMemory,
+    FormationOptions,
+    Note,
+    RecallOptions,
+    ServerOptions,
+)
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
 from tests.pool import POOL
 
 Judge = Callable[[str, list[dict[str, Any]]], Mapping[str, Any]]
 
 EMBEDDER = HashEmbedder()
+OPTIONS: dict[str, Any] = {
+    "formation_options": FormationOptions,
+    "recall_options": RecallOptions,
+    "server_options": ServerOptions,
+}
 MARK = re.compile(r"mark\d+x")
 """A word that tells one text from all others."""
 
@@ -142,8 +154,19 @@ def chat_model(judge: Judge = links_everything, **settings: Any) -> ScriptedChat
     return ScriptedChatModel(replies(judge), **settings)
 
 
+def grouped(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a memory, those of an option object given by their own names."""
+    for group, kind in OPTIONS.items():
+        names = {each.name for each in fields(kind)} & settings.keys() - {"formation", "mode"}
+        given = {name: settings.pop(name) for name in names}
+        if given:
+            settings[group] = kind(**given)
+    return settings
+
+
 def open_memory(location: Any = None, **settings: Any) -> AgenticMemory:
     """A memory that embeds by hashing; without a location, on an empty store of the pool."""
+    settings = grouped(settings)
     embedder = settings.setdefault("embedder", EMBEDDER)
     pooled = location is None and "collection" not in settings and type(embedder) is HashEmbedder
     # Tests hide the embedded engine to have the client's local mode.

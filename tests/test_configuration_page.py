@@ -16,22 +16,24 @@ from amem_integrations import (
     Captioning,
     MemoryWorker,
     Policy,
-    assembly,
-    items,
-    jsonvalue,
     langchain,
     langgraph,
     llama_index,
 )
-from amem_integrations import namespace as namespaces
-from amem_integrations import note as notes
 from amem_integrations.cli.app import app
-from amem_integrations.formation import commit, outbox, validate, worker
+from amem_integrations.core import json_value
+from amem_integrations.core import namespace as namespaces
+from amem_integrations.core import note as notes
+from amem_integrations.formation import commit, queue, validate, worker
 from amem_integrations.llama_index import notes as messages
+from amem_integrations.memory import build as assembly
+from amem_integrations.memory import items
+from amem_integrations.memory.client import About
 from amem_integrations.recall import search
 from amem_integrations.recall.options import RecallOptions
-from amem_integrations.remembering import About
-from amem_integrations.store import client_calls, filter_language, shards
+from amem_integrations.stores.edge import shards
+from amem_integrations.stores.filters import language
+from amem_integrations.stores.server import transport
 from tests.pages import page, rows, sections, source_texts
 
 SECTIONS = sections(page("configuration.md"))
@@ -62,7 +64,7 @@ SIGNATURES: Mapping[str, Callable[..., Any]] = {
 FIXED: Mapping[str, object] = {
     "flush interval": shards.FLUSH_AFTER,
     "spare room": f"{shards.SPARE // 1024**2} MB",
-    "lease": outbox.LEASE,
+    "lease": queue.LEASE,
     "own poll": assembly._POLL,
     "attempts": commit.MAX_ATTEMPTS,
     "attempts in an outage": commit.MAX_ATTEMPTS_IN_OUTAGE,
@@ -70,15 +72,15 @@ FIXED: Mapping[str, object] = {
     "longest pause": commit._LONGEST_PAUSE,
     "closing": worker.CLOSING,
     "content": f"{notes.MAX_CONTENT_BYTES:,} bytes",
-    "metadata, value": f"{jsonvalue.MAX_BYTES:,} bytes",
+    "metadata, value": f"{json_value.MAX_BYTES:,} bytes",
     "item key": f"{items.MAX_KEY_BYTES:,} bytes",
     "namespace": f"{namespaces.MAX_ENCODED_BYTES:,} bytes",
     "keywords, tags": notes.MAX_KEYWORDS,
     "context": f"{notes.MAX_CONTEXT_CHARS:,} characters",
     "links of a judgement": validate.MAX_LINKS,
-    "filter": f"{filter_language.MAX_TESTS:,} tests",
+    "filter": f"{language.MAX_TESTS:,} tests",
     "query": f"{search.MAX_EMBEDDED_CHARS:,} characters",
-    "server requests": f"{client_calls._ATTEMPTS} attempts",
+    "server requests": f"{transport._ATTEMPTS} attempts",
     "waiting messages": f"{messages.MAX_WAITING:,}",
 }
 

@@ -22,10 +22,11 @@ import griffe
 import pytest
 from griffe import DocstringSectionKind as Kind
 
-from amem_integrations import AgenticMemory, AMemError, assembly, errors
-from amem_integrations.models import embedding
-from amem_integrations.models.embedding import resolve_embedder
-from amem_integrations.store.reading import namespaces
+from amem_integrations import AgenticMemory, AMemError, errors
+from amem_integrations.embedders import resolve
+from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.memory import build as assembly
+from amem_integrations.stores.read import namespaces
 from tests.pool import POOL
 from tests.public import PACKAGE, exports, public_names
 from tests.support import EMBEDDER, open_memory
@@ -288,7 +289,7 @@ WITH_EXAMPLES = {docstring(name): name for name in NAMES if ">>>" in docstring(n
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     """What an example sees: an empty memory and directory; the default embedder needs no model."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(embedding, "_by_name", lambda name, threads: resolve_embedder(EMBEDDER))
+    monkeypatch.setattr(resolve, "_by_name", lambda name, threads: resolve_embedder(EMBEDDER))
     monkeypatch.setattr(assembly, "open_store", partial(open_pooled, assembly.open_store))
     with open_memory() as memory:
         yield {"memory": memory}

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amem_integrations import AgenticMemory, Status
+from amem_integrations.core.io import run
 from amem_integrations.errors import AnalysisError
-from amem_integrations.ports import run
-from amem_integrations.store.reading import every_point
+from amem_integrations.stores.read import every_point
 from amem_integrations.testing import ScriptedChatModel
 from tests.support import EMBEDDER, again, chat_model, links_everything, open_memory, words
 
@@ -51,7 +51,7 @@ def test_invariant_2_links_are_seen_from_both_ends(model: str | None) -> None:
         for link in links:
             assert link in notes[link.source].outgoing
             assert link in notes[link.to].incoming
-        assert memory.check() == []
+        assert memory.admin.check() == []
 
 
 def test_invariant_3_no_model_path_rewrites_content_and_every_change_can_be_undone() -> None:
@@ -124,7 +124,7 @@ def test_invariant_5_forgetting_any_note_is_complete(place: int, model: str | No
         content = stored(memory)
         assert f"zz{place}marker" not in content
         assert notes[place].id not in content
-        assert memory.check() == []
+        assert memory.admin.check() == []
         assert memory.count() == len(SENTENCES)
 
 
@@ -161,7 +161,7 @@ def test_invariant_7_the_engines_behave_alike(monkeypatch: pytest.MonkeyPatch) -
                 memory.add(sentence, session="s")
             hits = memory.search("redis eviction", filter={"session": "s"}, k=5)
             assert memory.forget(memory.recent(limit=1)[0]).notes == 1
-            assert memory.check() == []
+            assert memory.admin.check() == []
             seen.append([hit.note.content for hit in hits])
             seen.append({note.content: note.keywords for note in memory.recent()})
             engines.add(type(memory._sync.engine).__name__)
@@ -182,7 +182,7 @@ def test_invariant_8_whatever_was_dropped_is_counted_and_nothing_is_logged_of_co
         for sentence in SENTENCES:
             memory.add(sentence)
         memory.search("eviction policy")
-        assert memory.health()["dropped.link.not_offered"] == len(SENTENCES) - 1
+        assert memory.admin.health()["dropped.link.not_offered"] == len(SENTENCES) - 1
     for sentence in SENTENCES:
         assert not any(word in caplog.text for word in words(sentence) if len(word) > 5)
 
@@ -196,8 +196,8 @@ async def test_invariant_7_same_behaviour_on_many_tasks_and_in_threads() -> None
             for n, s in enumerate(SENTENCES * 4)
         ),
     )
-    await memory.aretry()
+    await memory.admin.aretry()
     assert await memory.acount() == 8 * len(SENTENCES)
-    assert (await memory.ahealth())["formed"] == 8 * len(SENTENCES)
-    assert await memory.acheck() == []
+    assert (await memory.admin.ahealth())["formed"] == 8 * len(SENTENCES)
+    assert await memory.admin.acheck() == []
     await memory.aclose()

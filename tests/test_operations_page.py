@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from amem_integrations.note import Status
+from amem_integrations.core.note import Status
 from tests.pages import PACKAGE, page, rows, sections, source_texts
 
 WATCHING = sections(page("operations.md"))["Monitoring"]

@@ -56,8 +56,8 @@ def test_by_default_words_find_the_chinese_that_meaning_cannot(memory: AgenticMe
 
 
 def test_every_note_was_formed_and_nothing_is_wrong(memory: AgenticMemory) -> None:
-    assert memory.health()[Status.FORMED] == memory.count() == len(messages())
-    assert memory.check() == []
+    assert memory.admin.health()[Status.FORMED] == memory.count() == len(messages())
+    assert memory.admin.check() == []
     linked = [note for note in memory.recent(limit=100) if note.links]
     assert len(linked) > len(messages()) / 2
     chinese = [note for note in linked if HAN.search(note.content)]

@@ -94,7 +94,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         "from amem_integrations import AMemError, Hit, Link, Note, Revision, Status",
         "import amem_integrations.testing",
         "import amem_integrations.cli",
-        "import amem_integrations.ports",
+        "import amem_integrations.core.io",
     ],
 )
 def test_importing_loads_no_framework(program: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory
-from tests.store.loopback import LoopbackServer
+from tests.stores.loopback import LoopbackServer
 from tests.support import chat_model
 
 ROOT = Path(__file__).parents[1]

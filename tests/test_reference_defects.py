@@ -121,7 +121,7 @@ def test_08_forgetting_leaves_no_dangling_link() -> None:
         old, *_ = fill(memory)
         memory.forget(old)
         assert memory.get(old) is None
-        assert memory.check() == []
+        assert memory.admin.check() == []
         for note in memory.recent(limit=50):
             assert old.id not in {link.other(note.id) for link in note.links}
 
@@ -142,7 +142,7 @@ def test_10_truncated_json_ends_in_a_stored_note_with_a_reason() -> None:
         assert note.last_error is not None
         assert note.last_error.startswith("unparsable")
         assert memory.search("redis")[0].note.id == note.id
-        assert memory.health()["formation.failed"] == 1
+        assert memory.admin.health()["formation.failed"] == 1
 
 
 def test_11_a_higher_score_is_a_better_hit() -> None:

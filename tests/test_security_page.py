@@ -16,7 +16,7 @@ def test_no_file_of_a_copy_has_what_was_forgotten(tmp_path: Path) -> None:
         memory.add("The harbour opens at dawn")
         memory.forget(memory.add("The quokkamark is under the violin"))
         with open_memory(tmp_path / "copy") as copy:
-            memory.copy_to(copy)
+            memory.admin.copy_to(copy)
     kept = written(tmp_path / "copy")
     assert b"harbour" in kept
     assert b"quokkamark" not in kept
@@ -24,4 +24,4 @@ def test_no_file_of_a_copy_has_what_was_forgotten(tmp_path: Path) -> None:
 
 def test_no_key_is_in_what_shows_a_memory() -> None:
     with open_memory(api_key="sk-secret") as memory:
-        assert "sk-secret" not in f"{memory!r} {memory.options!r} {memory.health()}"
+        assert "sk-secret" not in f"{memory!r} {memory.options!r} {memory.admin.health()}"

@@ -21,11 +21,11 @@ from rich.text import Text
 from amem_integrations.cli import render
 from amem_integrations.cli.conversation import Question, messages, questions
 from amem_integrations.cli.progress import stages
+from amem_integrations.core.note import Hit, Note, Revision, Status, note_id
+from amem_integrations.core.usage import Usage
+from amem_integrations.embedders import named
 from amem_integrations.errors import ModelError
-from amem_integrations.ledger import Usage
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.models import named
-from amem_integrations.note import Hit, Note, Revision, Status, note_id
+from amem_integrations.memory.client import AgenticMemory
 
 NAMESPACE = ("demo",)
 _PLACES = 5

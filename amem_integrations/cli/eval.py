@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from amem_integrations.assembly import MODES
 from amem_integrations.cli import render
 from amem_integrations.cli.conversation import matters, messages
 from amem_integrations.cli.eval_qa import qa
@@ -16,6 +15,7 @@ from amem_integrations.cli.eval_scale import scale
 from amem_integrations.cli.options import ApiKey, Embedder, Json, Model, example
 from amem_integrations.cli.progress import stages
 from amem_integrations.cli.shapes import print_json
+from amem_integrations.core.note import Status
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.ablation import switches, with_settings, without
 from amem_integrations.evaluation.earlier import earlier_run
@@ -23,8 +23,8 @@ from amem_integrations.evaluation.ingest import fill
 from amem_integrations.evaluation.questions import QuestionEmbedder, timed
 from amem_integrations.evaluation.reading import read_dataset
 from amem_integrations.evaluation.recall import BASELINE, CUTOFFS, Setup, ask, ask_baseline
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.note import Status
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.options import MODES, FormationOptions
 from amem_integrations.recall.options import DEFAULT_OPTIONS
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -255,6 +255,6 @@ def _opened(
         formation="off" if formation == "off" else "inline",
         mode="fused" if model is None else mode,
         api_key=api_key,
-        evolve=evolve,
+        formation_options=FormationOptions(evolve=evolve),
     ) as memory:
         yield memory, questions

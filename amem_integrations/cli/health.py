@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from amem_integrations.admin.health import Health
 from amem_integrations.cli import render
 from amem_integrations.cli.options import (
     FOUND,
@@ -25,7 +26,6 @@ from amem_integrations.cli.options import (
 from amem_integrations.cli.progress import working
 from amem_integrations.cli.shapes import print_json
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.lifecycle.health import Health
 
 commands = typer.Typer()
 
@@ -66,7 +66,7 @@ def health(
         existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory,
         working("Reading every note"),
     ):
-        report = memory.health(labels := labels_of(namespace))
+        report = memory.admin.health(labels := labels_of(namespace))
         nothing = "" if memory.count(labels) else empty(memory, labels)
     failed = [*beyond(report, "under", under), *beyond(report, "over", over)]
     if as_json:

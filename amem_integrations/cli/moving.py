@@ -11,6 +11,7 @@ from typing import Annotated, BinaryIO, Literal
 
 import typer
 
+from amem_integrations.admin.import_ import beginning
 from amem_integrations.cli import render
 from amem_integrations.cli.options import (
     ApiKey,
@@ -27,9 +28,8 @@ from amem_integrations.cli.options import (
 )
 from amem_integrations.cli.progress import stages, working
 from amem_integrations.cli.shapes import dumped, print_json
+from amem_integrations.core.namespace import Namespace
 from amem_integrations.errors import InvalidInputError, InvalidLineError, StoreWriteError
-from amem_integrations.lifecycle.import_ import beginning
-from amem_integrations.namespace import Namespace
 
 commands = typer.Typer()
 
@@ -63,7 +63,7 @@ def export_(
         shown = stage("Exporting") if str(output) != "-" else None
         total, count = memory.count(labels), -1
         on_terminal = str(output) == "-" and render.terminal().is_terminal
-        for line in memory.export(labels):
+        for line in memory.admin.export(labels):
             # The same line, but none that could steer the terminal.
             safe = dumped(json.loads(line), indent=None) if on_terminal else line
             file.write(safe.encode() + b"\n")
@@ -114,7 +114,7 @@ def import_(
         opened(location, collection=collection, embedder=embedder, api_key=api_key) as memory,
         working("Importing"),
     ):
-        done = memory.import_(lines, namespace=home, replace=replace)
+        done = memory.admin.import_(lines, namespace=home, replace=replace)
     if as_json:
         print_json(asdict(done))
         return
@@ -166,7 +166,7 @@ def reembed(
         opened(to, collection=collection, embedder=embedder, api_key=api_key) as other,
         stages() as stage,
     ):
-        copied = memory.copy_to(other, progress=stage("Copying"))
+        copied = memory.admin.copy_to(other, progress=stage("Copying"))
         total = other.count()
     if as_json:
         print_json({"notes": copied, "total": total, "to": to})
@@ -190,7 +190,7 @@ def compact(
     if "://" in location:
         raise InvalidInputError("A Qdrant server tidies up its files by itself.")
     check_there(location, collection)
-    from amem_integrations.store.compaction import compact as written_anew
+    from amem_integrations.stores.edge.compaction import compact as written_anew
 
     with stages() as stage:
         place = Path(location).expanduser().resolve() / collection

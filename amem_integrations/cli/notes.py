@@ -28,9 +28,9 @@ from amem_integrations.cli.options import (
 from amem_integrations.cli.piped import FIELDS, checked, json_items, line_items, read_text
 from amem_integrations.cli.progress import stages, working
 from amem_integrations.cli.shapes import hit_shape, note_shape, print_json
+from amem_integrations.core.note import Note, Status
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.note import Note, Status
+from amem_integrations.memory.client import AgenticMemory
 
 commands = typer.Typer()
 

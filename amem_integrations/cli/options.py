@@ -12,15 +12,15 @@ import typer
 
 from amem_integrations.cli import render
 from amem_integrations.cli.stranger import embedder_called
+from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
+from amem_integrations.core.note import Note, as_utc, note_id
 from amem_integrations.errors import (
     InvalidInputError,
     NoteNotFoundError,
     StoreMismatchError,
 )
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import DEFAULT, Namespace, as_namespace
-from amem_integrations.note import Note, as_utc, note_id
-from amem_integrations.store.opening import is_there
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.stores.open import is_there
 
 FOUND = 3
 """Exit code of a command that did its work and found what should not be."""

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import typer
 
+from amem_integrations.core.note import as_utc, make_note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.note import as_utc, make_note
-from amem_integrations.remembering import About
+from amem_integrations.memory.client import About
 
 FIELDS = ("content", *About.__annotations__, "supersedes")
 

@@ -16,8 +16,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from amem_integrations.note import Hit, Link, Note, Revision, Status
-from amem_integrations.store.schema import moment
+from amem_integrations.core.note import Hit, Link, Note, Revision, Status
+from amem_integrations.stores.codec import moment
 
 _SEQUENCE = re.compile(
     # CSI and, where they are closed, OSC and its kin; whatever is left of one is only text.

@@ -24,12 +24,12 @@ from amem_integrations.cli.options import (
 )
 from amem_integrations.cli.progress import working
 from amem_integrations.cli.shapes import audit_shape, note_shape, print_json, proposal_shape
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.formation.waiting import Proposal
 from amem_integrations.lifecycle.consolidate import SIMILARITY
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Note
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.revisions.proposals import Proposal
 
 commands = typer.Typer()
 
@@ -76,7 +76,7 @@ def consolidate(
         location, collection=collection, model=model, embedder=embedder, api_key=api_key
     ) as memory:
         with working("Looking for what to consolidate"):
-            plan = memory.consolidate(
+            plan = memory.lifecycle.consolidate(
                 labels_of(namespace),
                 max_notes=max_notes,
                 max_age=None if max_age is None else timedelta(days=max_age),
@@ -84,7 +84,7 @@ def consolidate(
             )
         if yes and plan:
             with working("Consolidating"):
-                plan = memory.apply(plan)
+                plan = memory.lifecycle.apply(plan)
     if as_json:
         print_json(plan.as_dict())
         return
@@ -106,7 +106,7 @@ def restore(
     """Bring back a note that was set aside or merged."""
     labels = labels_of(namespace)
     with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
-        _print(memory.restore(own_id(memory, note, labels), namespace=labels), as_json)
+        _print(memory.lifecycle.restore(own_id(memory, note, labels), namespace=labels), as_json)
 
 
 @commands.command(
@@ -156,7 +156,7 @@ def audits(
 ) -> None:
     """List the notes under audit, with why and since when."""
     with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
-        found = memory.audits(labels_of(namespace))
+        found = memory.lifecycle.audits(labels_of(namespace))
     if as_json:
         print_json({"audits": [audit_shape(audit) for audit in found]})
         return
@@ -197,7 +197,7 @@ def resolve(
     ) as memory:
         id = own_id(memory, note, labels)
         with working("Settling"):
-            done = memory.resolve(id, decision, content, namespace=labels)
+            done = memory.lifecycle.resolve(id, decision, content, namespace=labels)
         _print(done, as_json)
 
 
@@ -213,7 +213,7 @@ def proposals(
     """List the changes that wait, as they are believed less."""
     labels = labels_of(namespace)
     with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
-        found = memory.proposals(labels)
+        found = memory.lifecycle.proposals(labels)
         if as_json:
             print_json({"proposals": [proposal_shape(each) for each in found]})
             return
@@ -257,7 +257,7 @@ def accept(
 ) -> None:
     """Apply a change that waits; shows the note it changes."""
     with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
-        _print(memory.accept(_waiting(memory, proposal, labels_of(namespace))), as_json)
+        _print(memory.lifecycle.accept(_waiting(memory, proposal, labels_of(namespace))), as_json)
 
 
 @commands.command(epilog=example("amem reject 3f0c -l ./memory -n team"))
@@ -273,7 +273,7 @@ def reject(
     """Drop a change that waits."""
     with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
         found = _waiting(memory, proposal, labels_of(namespace))
-        rejected = memory.reject(found)
+        rejected = memory.lifecycle.reject(found)
     if as_json:
         print_json({"id": found.id, "rejected": rejected})
     else:
@@ -281,7 +281,9 @@ def reject(
 
 
 def _waiting(memory: AgenticMemory, beginning: str, namespace: Namespace) -> Proposal:
-    found = [each for each in memory.proposals(namespace) if each.id.startswith(beginning)]
+    found = [
+        each for each in memory.lifecycle.proposals(namespace) if each.id.startswith(beginning)
+    ]
     if len(found) != 1:
         which = f"{len(found)} proposals begin" if found else "No proposal begins"
         raise InvalidInputError(

@@ -12,9 +12,9 @@ from typing import Any
 
 import typer
 
-from amem_integrations.formation.waiting import Proposal
-from amem_integrations.lifecycle.audit import Audit
-from amem_integrations.note import Hit, Link, Note, Revision
+from amem_integrations.core.note import Hit, Link, Note, Revision
+from amem_integrations.lifecycle.audits import Audit
+from amem_integrations.revisions.proposals import Proposal
 
 
 def print_json(data: Any) -> None:

@@ -4,10 +4,10 @@ A memory made in Python may have an embedder that no name brings back, such as a
 everything works but what has to embed.
 """
 
+from amem_integrations.core.io import Vector
+from amem_integrations.embedders.named import NamedEmbedder
+from amem_integrations.embedders.resolve import resolve_embedder
 from amem_integrations.errors import ModelUnavailableError
-from amem_integrations.models.embedding import resolve_embedder
-from amem_integrations.models.named import NamedEmbedder
-from amem_integrations.ports import Vector
 
 
 def embedder_called(name: str, dimension: int) -> NamedEmbedder:

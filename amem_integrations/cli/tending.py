@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from amem_integrations.admin.check import Finding
 from amem_integrations.cli import render
 from amem_integrations.cli.options import (
     FOUND,
@@ -25,10 +26,9 @@ from amem_integrations.cli.options import (
 )
 from amem_integrations.cli.progress import working
 from amem_integrations.cli.shapes import print_json
+from amem_integrations.core.note import Status
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.lifecycle.check import Finding
-from amem_integrations.lifecycle.forget import Forgotten
-from amem_integrations.note import Status
+from amem_integrations.revisions.forget import Forgotten
 
 commands = typer.Typer()
 
@@ -56,8 +56,8 @@ def check(
         working("Checking"),
     ):
         notes = memory.count()
-        findings = memory.repair() if repair else memory.check()
-        left = memory.check() if repair and findings else findings
+        findings = memory.admin.repair() if repair else memory.admin.check()
+        left = memory.admin.check() if repair and findings else findings
     if as_json:
         print_json(
             {
@@ -135,9 +135,9 @@ def forget(
             typer.confirm(f"Forget {what}?", abort=True, err=True)
         with working("Forgetting"):
             if everything:
-                forgotten = memory.forget_namespace(labels)
+                forgotten = memory.admin.forget_namespace(labels)
             elif filter is not None:
-                forgotten = memory.forget_where(filter, namespace=labels)
+                forgotten = memory.admin.forget_where(filter, namespace=labels)
             else:
                 removed = (memory.forget(id, namespace=labels) for id in chosen)
                 forgotten = sum(removed, Forgotten(0))
@@ -180,8 +180,8 @@ def retry(
         working("Forming what waits"),
     ):
         able_to_form(memory)
-        formed = memory.retry()
-        counts = memory.health()
+        formed = memory.admin.retry()
+        counts = memory.admin.health()
     left = int(sum(counts.get(status, 0) for status in (Status.RAW, Status.PARKED)))
     if as_json:
         print_json({"formed": formed, "waiting": left})

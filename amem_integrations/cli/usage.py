@@ -22,7 +22,7 @@ from amem_integrations.cli.options import (
     moment,
 )
 from amem_integrations.cli.shapes import print_json
-from amem_integrations.ledger import Usage, UsageReport
+from amem_integrations.core.usage import Usage, UsageReport
 
 _NAMES = ("calls", "failed", "retries", "in", "out", "estimated", "seconds")
 

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from amem_integrations.assembly import MODES
 from amem_integrations.cli import render
 from amem_integrations.cli.options import (
     ApiKey,
@@ -23,10 +22,11 @@ from amem_integrations.cli.options import (
     opened,
 )
 from amem_integrations.cli.shapes import print_json
+from amem_integrations.core.note import Status
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.note import Status
-from amem_integrations.working import MemoryWorker
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.options import MODES, FormationOptions
+from amem_integrations.memory.worker import MemoryWorker
 
 commands = typer.Typer()
 
@@ -61,7 +61,7 @@ def work(
         api_key=api_key,
         formation="off",
         mode=mode,
-        concurrency=concurrency,
+        formation_options=FormationOptions(concurrency=concurrency),
     ) as memory:
         able_to_form(memory)
         worker = MemoryWorker(memory, poll=poll)
@@ -73,7 +73,7 @@ def work(
                     worker.flush()
             else:
                 worker.run()
-        formed = memory.health().get("formation.formed", 0)
+        formed = memory.admin.health().get("formation.formed", 0)
         if as_json:
             waiting, parked = _waiting(memory)
             print_json({"formed": formed, "waiting": waiting, "parked": parked})
@@ -101,5 +101,5 @@ def _counts(memory: AgenticMemory) -> str:
 
 
 def _waiting(memory: AgenticMemory) -> tuple[int, int]:
-    counts = memory.health()
+    counts = memory.admin.health()
     return int(counts.get(Status.RAW, 0)), int(counts.get(Status.PARKED, 0))

@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any
 
+from amem_integrations.core.note import Hit
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.ingest import Filled, Progress
 from amem_integrations.evaluation.recall import Setup, hits_of
 from amem_integrations.evaluation.report import filling, fingerprint
 from amem_integrations.evaluation.resampling import Estimate, Resampling
-from amem_integrations.note import Hit
 
 LOSSES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 _Values = list[list[float]]

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from amem_integrations.core.io import Embedder
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn
 from amem_integrations.evaluation.ingest import Progress
-from amem_integrations.ports import Embedder
 
 _BATCH = 32
 

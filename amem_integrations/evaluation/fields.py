@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
+from amem_integrations.core.note import as_utc
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.note import as_utc
 
 
 @dataclass(frozen=True, slots=True)

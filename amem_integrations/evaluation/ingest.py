@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Status
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Turn
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Status
-from amem_integrations.operations import counts
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.operations import counts
 
 __all__ = ["Filled", "fill"]
 
@@ -100,8 +100,9 @@ def fill(memory: AgenticMemory, dataset: Dataset, progress: Progress | None = No
 def home(memory: AgenticMemory, dataset: Dataset, conversation: Conversation) -> Namespace:
     """A namespace for this conversation of this file, formed as this memory forms."""
     options = memory.options
-    formed = (options.formation, str(options.model), options.mode, options.instructions)
-    setup = json.dumps([dataset.digest, *formed, options.link, options.evolve, options.neighbours])
+    forming = options.formation_options
+    formed = (options.formation, str(options.model), options.mode, forming.instructions)
+    setup = json.dumps([dataset.digest, *formed, forming.link, forming.evolve, forming.neighbours])
     return (_ROOT, hashlib.sha256(setup.encode()).hexdigest()[:16], conversation.id)
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from amem_integrations.note import Link, Note
+from amem_integrations.core.note import Link, Note
 
 SEQUENCE = "sequence"
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from amem_integrations.core.note import Hit
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
 from amem_integrations.evaluation.ingest import Filled, Progress
 from amem_integrations.evaluation.metrics import Ranks, ranks_of
 from amem_integrations.evaluation.questions import QuestionEmbedder
-from amem_integrations.note import Hit
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.recall.search import search
 

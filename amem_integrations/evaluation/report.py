@@ -7,18 +7,18 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from amem_integrations import __version__
+from amem_integrations.core.io import IO
 from amem_integrations.evaluation.dataset import Dataset
 from amem_integrations.evaluation.ingest import Filled
 from amem_integrations.evaluation.metrics import scores
 from amem_integrations.evaluation.questions import QuestionEmbedder
 from amem_integrations.evaluation.recall import Run, Setup
 from amem_integrations.evaluation.resampling import Estimate, Resampling
-from amem_integrations.operations import Rooms
-from amem_integrations.ports import IO
+from amem_integrations.memory.operations import Rooms
 
 __all__ = ["Scored", "score"]
 
@@ -189,7 +189,7 @@ def filling(filled: Filled) -> dict[str, Any]:
 def _shown(setup: Setup | None) -> dict[str, Any]:
     if setup is None:
         return {"hops": None, "options": None}
-    return {"hops": setup.hops, "options": asdict(setup.options)}
+    return {"hops": setup.hops, "options": asdict(replace(setup.options, reranker=None))}
 
 
 def _plain(estimates: Estimates) -> dict[str, dict[str, Any]]:

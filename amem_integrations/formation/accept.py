@@ -6,8 +6,8 @@ Also the graph's first node, which admits the notes that still wait to be formed
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amem_integrations.formation.embedding import embedded_points
-from amem_integrations.formation.passages import FIRST_PASSAGES
+from amem_integrations.core.io import IO
+from amem_integrations.core.note import Note, Status
 from amem_integrations.formation.state import (
     FormationState,
     NoteRef,
@@ -15,10 +15,10 @@ from amem_integrations.formation.state import (
     namespace_of,
     outcome,
 )
-from amem_integrations.note import Note, Status
-from amem_integrations.ports import IO
-from amem_integrations.store.reading import load
-from amem_integrations.store.schema import micros
+from amem_integrations.stores.codec import micros
+from amem_integrations.stores.passages import FIRST_PASSAGES
+from amem_integrations.stores.read import load
+from amem_integrations.stores.write import embedded_points
 
 
 async def accept(

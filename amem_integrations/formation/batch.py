@@ -8,9 +8,13 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from amem_integrations.analysts.prompts.rendering import SUBJECT_CHARS
+from amem_integrations.core.analysis import Judgement, Subject
+from amem_integrations.core.io import IO
+from amem_integrations.core.note import Note
 from amem_integrations.errors import AnalysisError
 from amem_integrations.formation.fuse import proposed
-from amem_integrations.formation.judging import (
+from amem_integrations.formation.judge import (
     is_about_the_question,
     judge_alone,
     settled,
@@ -26,11 +30,7 @@ from amem_integrations.formation.state import (
     namespace_of,
     open_ids,
 )
-from amem_integrations.judgement import Judgement, Subject
-from amem_integrations.models.prompts.rendering import SUBJECT_CHARS
-from amem_integrations.note import Note
-from amem_integrations.ports import IO
-from amem_integrations.store.reading import load
+from amem_integrations.stores.read import load
 
 BATCH_CHARS = 8000
 """How much text of new notes one question shows, about; beyond it comes another question."""

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from amem_integrations.conditions import Condition, Not, Range, both, ids, match
-from amem_integrations.formation.passages import passages, sparse_text, understanding
+from amem_integrations.core.filters import Condition, Not, Range, both, ids, match
+from amem_integrations.core.io import IO, Point, Query, Vector
+from amem_integrations.core.note import Note, Status
 from amem_integrations.formation.state import (
     CandidateRef,
     FormationState,
@@ -20,10 +21,9 @@ from amem_integrations.formation.state import (
     open_ids,
     understanding_from,
 )
-from amem_integrations.note import Note, Status
-from amem_integrations.ports import IO, Point, Query, Vector
-from amem_integrations.store.reading import load
-from amem_integrations.store.schema import micros, within
+from amem_integrations.stores.codec import micros, within
+from amem_integrations.stores.passages import passages, sparse_text, understanding
+from amem_integrations.stores.read import load
 
 _LINKABLE = match("status", Status.RAW, Status.FORMED, Status.PARKED)
 

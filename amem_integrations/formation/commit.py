@@ -12,14 +12,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from amem_integrations.core.io import IO, Point
+from amem_integrations.core.note import CONTRADICTS, Note, Status
 from amem_integrations.errors import AMemError
-from amem_integrations.formation.embedding import embedded_points, known_vectors
-from amem_integrations.formation.judging import failure
-from amem_integrations.formation.likeness import percentiles
+from amem_integrations.formation.judge import failure
 from amem_integrations.formation.neighbours import Judged, Others, changed
-from amem_integrations.formation.outbox import LONGEST_PAUSE, NO_LEASE
-from amem_integrations.formation.retract import retract
-from amem_integrations.formation.revise import archived, revised
+from amem_integrations.formation.queue import LONGEST_PAUSE, NO_LEASE
+from amem_integrations.formation.similarity import percentiles
 from amem_integrations.formation.state import (
     FormationState,
     Outcome,
@@ -38,10 +37,11 @@ from amem_integrations.formation.validate import (
     accepted_links,
     understood,
 )
-from amem_integrations.note import CONTRADICTS, Note, Status
-from amem_integrations.ports import IO, Point
-from amem_integrations.store.reading import load
-from amem_integrations.store.schema import as_read, micros
+from amem_integrations.revisions.retract import retract
+from amem_integrations.revisions.revise import archived, revised
+from amem_integrations.stores.codec import as_read, micros
+from amem_integrations.stores.read import load
+from amem_integrations.stores.write import embedded_points, known_vectors
 
 _LOG = logging.getLogger(__name__)
 _ROUNDS = 12

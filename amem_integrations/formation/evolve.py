@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from amem_integrations.formation.judging import judge_each
+from amem_integrations.core.analysis import Evolution, Subject
+from amem_integrations.core.io import IO
+from amem_integrations.formation.judge import judge_each
 from amem_integrations.formation.link import as_understood
 from amem_integrations.formation.state import (
     FormationState,
@@ -10,8 +12,6 @@ from amem_integrations.formation.state import (
     links_from,
     proposal_json,
 )
-from amem_integrations.judgement import Evolution, Subject
-from amem_integrations.ports import IO
 
 
 async def evolve(io: IO, settings: Settings, state: FormationState) -> dict[str, Any]:

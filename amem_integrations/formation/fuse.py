@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from amem_integrations.formation.judging import judge_each
+from amem_integrations.core.analysis import Judgement
+from amem_integrations.core.io import IO
+from amem_integrations.formation.judge import judge_each
 from amem_integrations.formation.state import FormationState, Settings, proposal_json
-from amem_integrations.judgement import Judgement
-from amem_integrations.ports import IO
 
 
 async def fuse(io: IO, settings: Settings, state: FormationState) -> dict[str, Any]:

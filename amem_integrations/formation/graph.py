@@ -16,6 +16,8 @@ from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 
+from amem_integrations.core.io import IO, Runnable, run
+from amem_integrations.core.namespace import encode
 from amem_integrations.formation.accept import admit
 from amem_integrations.formation.batch import batch
 from amem_integrations.formation.candidates import find_candidates
@@ -33,9 +35,7 @@ from amem_integrations.formation.state import (
     open_ids,
     outcome,
 )
-from amem_integrations.models.tracing import aveil, veil
-from amem_integrations.namespace import encode
-from amem_integrations.ports import IO, Runnable, run
+from amem_integrations.llms.tracing import aveil, veil
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

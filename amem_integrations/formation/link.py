@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from amem_integrations.formation.judging import judge_each
+from amem_integrations.core.analysis import LinkProposal, Subject
+from amem_integrations.core.io import IO
+from amem_integrations.formation.judge import judge_each
 from amem_integrations.formation.state import (
     FormationState,
     Settings,
     proposal_json,
     understanding_from,
 )
-from amem_integrations.judgement import LinkProposal, Subject
-from amem_integrations.ports import IO
 
 
 async def link(io: IO, settings: Settings, state: FormationState) -> dict[str, Any]:

@@ -1,15 +1,15 @@
 """An io whose model calls are counted, whichever step of a formation makes them."""
 
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
+from amem_integrations.core.analysis import ChatReply, ChatRequest
+from amem_integrations.core.io import IO, Engine, Runnable, SparseEncoder, Vector
+from amem_integrations.core.usage import Account
 from amem_integrations.errors import AnalysisError
-from amem_integrations.judgement import ChatReply, ChatRequest
-from amem_integrations.ledger import Account
-from amem_integrations.ports import IO, Engine, Runnable, SparseEncoder, Vector
 
 T = TypeVar("T")
 
@@ -58,6 +58,9 @@ class MeteredIO:
 
     async def invoke(self, runnable: Runnable, input: Any) -> Any:
         return await self.io.invoke(runnable, input)
+
+    async def run_blocking(self, function: Callable[[], T]) -> T:
+        return await self.io.run_blocking(function)
 
     async def sleep(self, seconds: float) -> None:
         await self.io.sleep(seconds)

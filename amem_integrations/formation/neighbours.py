@@ -9,8 +9,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from amem_integrations.formation.contest import contradicted
-from amem_integrations.formation.revise import archived, revised
+from amem_integrations.core.analysis import Evolution, Judgement
+from amem_integrations.core.io import Point
+from amem_integrations.core.note import CONTRADICTS, Note, Status, clean_text
 from amem_integrations.formation.state import ReadRef, Settings
 from amem_integrations.formation.validate import (
     MAX_REASON_CHARS,
@@ -19,10 +20,9 @@ from amem_integrations.formation.validate import (
     evolved,
     merged,
 )
-from amem_integrations.formation.waiting import Proposal, must_wait, proposal_point
-from amem_integrations.judgement import Evolution, Judgement
-from amem_integrations.note import CONTRADICTS, Note, Status, clean_text
-from amem_integrations.ports import Point
+from amem_integrations.revisions.contradiction import contradicted
+from amem_integrations.revisions.proposals import Proposal, must_wait, proposal_point
+from amem_integrations.revisions.revise import archived, revised
 
 
 @dataclass(frozen=True, slots=True)

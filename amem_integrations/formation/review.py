@@ -6,10 +6,10 @@ Asking the person is `graph`'s, because it is an interrupt.
 
 from typing import Any
 
+from amem_integrations.core.io import IO
+from amem_integrations.core.note import Note, Status
 from amem_integrations.formation.state import FormationState, Settings, namespace_of, open_ids
-from amem_integrations.note import Note, Status
-from amem_integrations.ports import IO
-from amem_integrations.store.reading import load
+from amem_integrations.stores.read import load
 
 REJECTED = "turned down in review"
 _WAITING = "waits for review"

@@ -9,18 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypedDict
 
-from amem_integrations.formation.waiting import Believe
-from amem_integrations.judgement import (
+from amem_integrations.core.analysis import (
     Candidate,
     Evolution,
     Judgement,
     LinkProposal,
     Understanding,
 )
-from amem_integrations.ledger import Ledger
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Note
-from amem_integrations.ports import Analyst
+from amem_integrations.core.io import Analyst
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Note
+from amem_integrations.core.usage import Ledger
+from amem_integrations.revisions.proposals import Believe
 
 __all__ = ["FormationState", "Mode", "initial_state"]
 

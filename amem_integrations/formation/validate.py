@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from amem_integrations.judgement import Evolution, LinkProposal, Understanding
-from amem_integrations.note import (
+from amem_integrations.core.analysis import Evolution, LinkProposal, Understanding
+from amem_integrations.core.note import (
     MAX_CONTEXT_CHARS,
     MAX_KEYWORDS,
     MAX_TAGS,

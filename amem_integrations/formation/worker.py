@@ -15,8 +15,8 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import NamedTuple, Protocol
 
+from amem_integrations.core.note import Note
 from amem_integrations.errors import StoreClosedError, loggable
-from amem_integrations.note import Note
 
 _LOG = logging.getLogger(__name__)
 CLOSING = 10.0

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AnyMessage
 
-from amem_integrations.attachments import (
+from amem_integrations.memory.attachments import (
     KINDS,
     Attachment,
     Enclosed,

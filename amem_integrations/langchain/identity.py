@@ -12,9 +12,9 @@ from uuid import UUID
 from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 
+from amem_integrations.core.namespace import Namespace, as_namespace
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.namespace import Namespace, as_namespace
-from amem_integrations.operations import NamespaceLike
+from amem_integrations.memory.operations import NamespaceLike
 
 Identity: TypeAlias = NamespaceLike | Callable[[Runtime[Any]], NamespaceLike]
 """Labels, which may hold fields such as "{user_id}", or a function of LangGraph's Runtime."""

@@ -10,17 +10,17 @@ from typing import Any, TypeVar
 
 from langchain_core.stores import BaseStore
 
-from amem_integrations import jsonvalue
+from amem_integrations.core import json_value
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace, fixed_namespace
+from amem_integrations.core.note import Note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.forming import Rooms
-from amem_integrations.items import address_id, item_note, value_of, write
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import Namespace, fixed_namespace
-from amem_integrations.note import Note
-from amem_integrations.operations import NamespaceLike
-from amem_integrations.ports import IO
-from amem_integrations.store.reading import every_point, notes_by_id
-from amem_integrations.store.schema import within
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.items import address_id, item_note, value_of, write
+from amem_integrations.memory.operations import NamespaceLike
+from amem_integrations.memory.pipeline import Rooms
+from amem_integrations.stores.codec import within
+from amem_integrations.stores.read import every_point, notes_by_id
 
 V = TypeVar("V")
 
@@ -109,7 +109,7 @@ async def _set(
 ) -> None:
     _ids(namespace, [key for key, _ in pairs])
     notes = {
-        key: item_note(namespace, key, jsonvalue.dumps("value", _encoded(value)), (), now=io.now())
+        key: item_note(namespace, key, json_value.dumps("value", _encoded(value)), (), now=io.now())
         for key, value in pairs
     }
     if notes:

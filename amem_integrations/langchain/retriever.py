@@ -14,9 +14,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, field_validator
 
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import Namespace, fixed_namespace
-from amem_integrations.note import Hit
+from amem_integrations.core.namespace import Namespace, fixed_namespace
+from amem_integrations.core.note import Hit
+from amem_integrations.memory.client import AgenticMemory
 
 
 class Asked(TypedDict, total=False):

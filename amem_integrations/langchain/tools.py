@@ -13,17 +13,17 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, Field
 
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError, loggable
-from amem_integrations.finding import find
-from amem_integrations.forming import Formation, Rooms, have_formed
 from amem_integrations.langchain.identity import Identity, namespace_resolver
-from amem_integrations.lifecycle.forget import forget
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import Namespace
-from amem_integrations.operations import add, require
-from amem_integrations.ports import IO
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.operations import add, require
+from amem_integrations.memory.pipeline import Formation, Rooms, have_formed
+from amem_integrations.memory.search import find
 from amem_integrations.recall.options import check_relevance
-from amem_integrations.recall.pack import pack
+from amem_integrations.recall.prompt import pack
+from amem_integrations.revisions.forget import forget
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")

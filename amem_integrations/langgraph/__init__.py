@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from amem_integrations.lazy import attributes
+from amem_integrations._lazy import attributes
 
 if TYPE_CHECKING:
     from amem_integrations.langchain.tools import create_memory_tools as create_memory_tools

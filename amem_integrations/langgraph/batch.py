@@ -19,10 +19,11 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from amem_integrations.conditions import Condition, both
+from amem_integrations.core.filters import Condition, both
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.forming import Formation, Rooms
-from amem_integrations.items import value_of, write
 from amem_integrations.langgraph.filters import to_note_filter
 from amem_integrations.langgraph.requests import (
     Fields,
@@ -34,14 +35,13 @@ from amem_integrations.langgraph.requests import (
     query_of,
     requests,
 )
-from amem_integrations.lifecycle.expire import alive, is_alive, prolong
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Note
-from amem_integrations.ports import IO
+from amem_integrations.memory.items import value_of, write
+from amem_integrations.memory.pipeline import Formation, Rooms
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.paging import nearest, newest
 from amem_integrations.recall.search import search
-from amem_integrations.store.reading import namespaces, notes_by_id
+from amem_integrations.revisions.expire import alive, is_alive, prolong
+from amem_integrations.stores.read import namespaces, notes_by_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,17 +18,17 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 
-from amem_integrations.attachments import Captioner, Captioning, captioned, captioning_of
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Status
 from amem_integrations.errors import loggable
 from amem_integrations.formation.state import FormationState, initial_state
-from amem_integrations.forming import Rooms
 from amem_integrations.langchain.identity import Identity, namespace_resolver, thread_id
 from amem_integrations.langgraph.turns import last_turn, said
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Status
-from amem_integrations.operations import add
-from amem_integrations.ports import IO
+from amem_integrations.memory.attachments import Captioner, Captioning, captioned, captioning_of
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.operations import add
+from amem_integrations.memory.pipeline import Rooms
 
 _LOG = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ def create_memory_graph(
 def _failed(memory: AgenticMemory, error: Exception) -> dict[str, Any]:
     _LOG.warning("Forming a turn's notes failed (%s).", loggable(error))
     _LOG.debug("Why.", exc_info=error)
-    memory.count_event("langgraph.formation.failed")
+    memory.admin.count_event("langgraph.formation.failed")
     return {}
 
 

@@ -21,23 +21,24 @@ from langchain_core.messages import AnyMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
-from amem_integrations.attachments import Captioner, Captioning, captioned, captioning_of
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Hit
 from amem_integrations.errors import InvalidInputError, loggable
-from amem_integrations.finding import find
-from amem_integrations.forming import Formation, Rooms
 from amem_integrations.langchain.identity import Identity, namespace_resolver, thread_id
 from amem_integrations.langchain.tools import create_memory_tools
 from amem_integrations.langgraph.graph import create_memory_graph
 from amem_integrations.langgraph.turns import keys, last_turn, question, said
 from amem_integrations.lifecycle.feedback import feedback_from_reply
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Hit
-from amem_integrations.operations import add, check_choice
-from amem_integrations.ports import IO
+from amem_integrations.memory.attachments import Captioner, Captioning, captioned, captioning_of
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.operations import add
+from amem_integrations.memory.options import check_choice
+from amem_integrations.memory.pipeline import Formation, Rooms
+from amem_integrations.memory.search import find
+from amem_integrations.memory.turns import weave_turn
 from amem_integrations.recall.options import check_relevance
-from amem_integrations.recall.pack import pack, shown_in
-from amem_integrations.weaving import weave_turn
+from amem_integrations.recall.prompt import pack, shown_in
 
 _LOG = logging.getLogger(__name__)
 

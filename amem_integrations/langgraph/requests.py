@@ -21,17 +21,17 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from amem_integrations import jsonvalue
-from amem_integrations.conditions import Condition, both
+from amem_integrations.core import json_value
+from amem_integrations.core.filters import Condition, both
+from amem_integrations.core.namespace import Namespace, as_namespace
+from amem_integrations.core.note import Note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.items import LONGEST_TTL, address_id, item_note, value_of
 from amem_integrations.langgraph.filters import to_note_filter
-from amem_integrations.namespace import Namespace, as_namespace
-from amem_integrations.note import Note
+from amem_integrations.memory.items import LONGEST_TTL, address_id, item_note, value_of
 from amem_integrations.recall.paging import Meets
-from amem_integrations.store import filters
-from amem_integrations.store.filter_tree import Exists, Field, Filter, Negation, Or
-from amem_integrations.store.schema import under
+from amem_integrations.stores.codec import under
+from amem_integrations.stores.filters import match as filters
+from amem_integrations.stores.filters.tree import Exists, Field, Filter, Negation, Or
 
 Fields: TypeAlias = Sequence[str]
 Now: TypeAlias = Callable[[], datetime]
@@ -145,8 +145,8 @@ def _put(wanted: Requests, op: PutOp, fields: Fields, now: Now) -> None:
         return
     if not isinstance(op.value, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"A value is a dict; got {type(op.value).__name__}.")
-    value_json = jsonvalue.dumps("value", dict(op.value))
-    value = jsonvalue.loads(value_json)
+    value_json = json_value.dumps("value", dict(op.value))
+    value = json_value.loads(value_json)
     texts = [text for path in _paths(op.index, fields) for text in get_text_at_path(value, path)]
     wanted.puts[id] = item_note(
         namespace, key, value_json, map(_storable, texts), now=now(), ttl=_ttl(op.ttl)
@@ -208,7 +208,7 @@ def shown(note: Note) -> Note:
     """The note with the value that a store shows of it."""
     if note.value_json is not None:
         return note
-    return replace(note, value_json=jsonvalue.dumps("value", value_of(note)))
+    return replace(note, value_json=json_value.dumps("value", value_of(note)))
 
 
 def _listing(op: ListNamespacesOp) -> Listing:

@@ -24,18 +24,18 @@ from langgraph.store.base import (
     ensure_embeddings,
 )
 
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Note
+from amem_integrations.embedders.resolve import resolve_embedder
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.forming import FORMATIONS, Formation, Rooms
-from amem_integrations.items import address_id, sweep
 from amem_integrations.langgraph.batch import Settings, carry_out, search_links
 from amem_integrations.langgraph.requests import Fields, namespace_of
 from amem_integrations.langgraph.sweeper import Sweeper
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.models.embedding import resolve_embedder
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Note
-from amem_integrations.operations import check_choice
-from amem_integrations.ports import IO
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.items import address_id, sweep
+from amem_integrations.memory.options import check_choice
+from amem_integrations.memory.pipeline import FORMATIONS, Formation, Rooms
 
 _WHOLE = ("$",)
 _SWEEP_MINUTES = 5.0

@@ -10,10 +10,10 @@ from typing import Any, TypeGuard
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from amem_integrations.attachments import Said, naming
+from amem_integrations.core.note import check_content
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.langchain.content import content_of, has_content
-from amem_integrations.note import check_content
+from amem_integrations.memory.attachments import Said, naming
 
 
 def question(messages: Sequence[AnyMessage]) -> HumanMessage | None:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from amem_integrations.core.note import Note
 from amem_integrations.lifecycle.confidence import confidence
+from amem_integrations.lifecycle.link_decay import faded
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.ties import faded
-from amem_integrations.note import Note
 
 
 def believed(note: Note, now: datetime, policy: Policy) -> Note:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from amem_integrations.core.note import Note
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
-from amem_integrations.note import Note
 
 FLOOR = 0.1
 _DAY = timedelta(days=1)
@@ -86,7 +86,7 @@ class Explanation:
 
     Examples:
         >>> note = memory.add("Tea is served at four", source="user")
-        >>> explanation = memory.explain(note)
+        >>> explanation = memory.lifecycle.explain(note)
         >>> explanation.tier, explanation.half_life_days, explanation.confirmations
         ('short', 7.0, 0)
         >>> print(explanation)

@@ -10,17 +10,17 @@ from dataclasses import replace
 from datetime import datetime
 from math import ceil
 
-from amem_integrations.conditions import match
-from amem_integrations.formation.likeness import SHOWN, usual_cosines
+from amem_integrations.core.filters import match
+from amem_integrations.core.io import IO, Point, Query
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import CONTRADICTS, CORRECTS, REPEATS, Note, Status
+from amem_integrations.formation.similarity import SHOWN, usual_cosines
 from amem_integrations.lifecycle.confidence import source_of
 from amem_integrations.lifecycle.counting import Occasions, write_life
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tiers import came_up
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import CONTRADICTS, CORRECTS, REPEATS, Note, Status
-from amem_integrations.ports import IO, Point, Query
-from amem_integrations.store.reading import backlinks, every_note, load
-from amem_integrations.store.schema import within
+from amem_integrations.stores.codec import within
+from amem_integrations.stores.read import backlinks, every_note, load
 
 _NEAREST = 16
 _USUAL = 0.99

@@ -10,10 +10,13 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from amem_integrations.core.io import IO, Vector
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import DISTILS, Link, Note, Status
+from amem_integrations.core.status import Tier
 from amem_integrations.errors import AnalysisError, InvalidInputError
 from amem_integrations.formation.state import Settings
 from amem_integrations.lifecycle import distil as distilling
-from amem_integrations.lifecycle.archive import archive
 from amem_integrations.lifecycle.merge import linked, merge
 from amem_integrations.lifecycle.plan import (
     Archival,
@@ -24,13 +27,10 @@ from amem_integrations.lifecycle.plan import (
 )
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.same import differ, gist
-from amem_integrations.lifecycle.worth import days, idle, worth
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import DISTILS, Link, Note, Status
-from amem_integrations.ports import IO, Vector
-from amem_integrations.standing import Tier
-from amem_integrations.store.reading import every_note
-from amem_integrations.store.schema import within
+from amem_integrations.lifecycle.value import days, idle, worth
+from amem_integrations.revisions.archive import archive
+from amem_integrations.stores.codec import within
+from amem_integrations.stores.read import every_note
 
 SIMILARITY = 0.9
 _ANALYST = "lifecycle"

@@ -7,16 +7,16 @@ Counting again, or two who count at once, thus count nothing twice. `maintain` c
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Link, Note
+from amem_integrations.core.status import Life
+from amem_integrations.lifecycle.link_decay import moved
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tiers import occasion, seeded, used
-from amem_integrations.lifecycle.ties import moved
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Link, Note
-from amem_integrations.ports import IO
-from amem_integrations.standing import Life
-from amem_integrations.store.reading import load
-from amem_integrations.store.schema import as_read, life_fields, link_json, micros, within
-from amem_integrations.store.uses import Use
+from amem_integrations.stores.codec import as_read, life_fields, link_json, micros, within
+from amem_integrations.stores.read import load
+from amem_integrations.stores.uses import Use
 
 _ROUNDS = 8
 _AT_ONCE = 128

@@ -8,20 +8,20 @@ not the paper's.
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 
-from amem_integrations.conditions import Condition, match
-from amem_integrations.formation.embedding import embedded_points
+from amem_integrations.core.analysis import Distilled
+from amem_integrations.core.filters import Condition, match
+from amem_integrations.core.io import IO, Query, Vector
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import DISTILS, Link, Note, Status, make_note, note_id
 from amem_integrations.formation.metering import MeteredIO
-from amem_integrations.formation.retract import retract
-from amem_integrations.formation.revise import revised
 from amem_integrations.formation.state import Settings
 from amem_integrations.formation.validate import understood
-from amem_integrations.judgement import Distilled
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import DISTILS, Link, Note, Status, make_note, note_id
-from amem_integrations.ports import IO, Query, Vector
-from amem_integrations.store.reading import load
-from amem_integrations.store.schema import within
-from amem_integrations.store.usage import save_usage
+from amem_integrations.revisions.retract import retract
+from amem_integrations.revisions.revise import revised
+from amem_integrations.stores.codec import within
+from amem_integrations.stores.read import load
+from amem_integrations.stores.usage import save_usage
+from amem_integrations.stores.write import embedded_points
 
 KEY = "distilled:"
 # How near to its first note the others of a cluster are, and how many there are in all.

@@ -6,14 +6,14 @@ A report is stored by itself; nothing of the notes changes until `maintain` coun
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from amem_integrations.analysts import stop_words
+from amem_integrations.analysts.words import keys
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Hit, check_text
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.models import stop_words
-from amem_integrations.models.words import keys
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Hit, check_text
-from amem_integrations.ports import IO
-from amem_integrations.store.reading import existing
-from amem_integrations.store.uses import OUTCOMES, Outcome, Use, new_id, save_use
+from amem_integrations.stores.read import existing
+from amem_integrations.stores.uses import OUTCOMES, Outcome, Use, new_id, save_use
 
 MOST_NOTES = 100
 SHARED = 2

@@ -7,25 +7,25 @@ gives the rest its two forms. Ours, not the paper's.
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from amem_integrations.conditions import ids
+from amem_integrations.core.filters import ids
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Note, Status
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError, StoreError
-from amem_integrations.formation.contest import contradicted
 from amem_integrations.formation.neighbours import understood_anew
-from amem_integrations.formation.retract import Retraction, retract
-from amem_integrations.formation.revise import revised
-from amem_integrations.formation.waiting import (
+from amem_integrations.lifecycle.confidence import believing
+from amem_integrations.lifecycle.policy import Policy
+from amem_integrations.revisions.change import ROUNDS, change, changed
+from amem_integrations.revisions.contradiction import contradicted
+from amem_integrations.revisions.proposals import (
     Proposal,
     must_wait,
     proposal_from,
     proposals,
 )
-from amem_integrations.lifecycle.change import ROUNDS, change, changed
-from amem_integrations.lifecycle.confidence import believing
-from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Note, Status
-from amem_integrations.ports import IO
-from amem_integrations.store.reading import influenced_by, linking_to, load
+from amem_integrations.revisions.retract import Retraction, retract
+from amem_integrations.revisions.revise import revised
+from amem_integrations.stores.read import influenced_by, linking_to, load
 
 _ACTIVE = (Status.RAW, Status.FORMED, Status.PARKED)
 
@@ -136,7 +136,7 @@ class Undone:
     Examples:
         >>> first = memory.add("A cache would fix the slow product page", session="s1")
         >>> second = memory.add("Then a cache for the product page", session="s1")
-        >>> undone = memory.revert_cause(second)
+        >>> undone = memory.lifecycle.revert_cause(second)
         >>> str(undone.note.status), undone.links
         ('plain', 1)
     """

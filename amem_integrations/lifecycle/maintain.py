@@ -11,22 +11,22 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 
-from amem_integrations.conditions import match
+from amem_integrations.core.filters import match
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
 from amem_integrations.errors import NoteNotFoundError
-from amem_integrations.lifecycle.audit import audit, audit_due
-from amem_integrations.lifecycle.bridges import bridge
-from amem_integrations.lifecycle.cocoon import clusters_of, cocoon
+from amem_integrations.lifecycle.audits import audit, audit_due
+from amem_integrations.lifecycle.co_use import bridge
 from amem_integrations.lifecycle.consensus import SHOWN, agree, usual_nearness
 from amem_integrations.lifecycle.counting import Occasions, count_uses
-from amem_integrations.lifecycle.kept import Kept, as_of, read_kept, save_kept
+from amem_integrations.lifecycle.echo import clusters_of, cocoon
 from amem_integrations.lifecycle.lineage import settle_proposals
 from amem_integrations.lifecycle.policy import Policy
+from amem_integrations.lifecycle.progress import Kept, as_of, read_kept, save_kept
 from amem_integrations.lifecycle.settle import Settled, make_room, settle, thin_out
-from amem_integrations.namespace import Namespace
-from amem_integrations.ports import IO
-from amem_integrations.store.reading import load, namespaces
-from amem_integrations.store.schema import micros, moment, note_from, within
-from amem_integrations.store.uses import all_uses, drop_uses, uses_since
+from amem_integrations.stores.codec import micros, moment, note_from, within
+from amem_integrations.stores.read import load, namespaces
+from amem_integrations.stores.uses import all_uses, drop_uses, uses_since
 
 COMPARED = 512
 """How many new notes are compared with the others at a time; each asks the whole namespace."""
@@ -57,8 +57,8 @@ class Maintained:
 
     Examples:
         >>> note = memory.add("Tea is served at four")
-        >>> _ = memory.feedback(note, session="monday")
-        >>> done = memory.maintain()
+        >>> _ = memory.lifecycle.feedback(note, session="monday")
+        >>> done = memory.lifecycle.maintain()
         >>> done.uses, done.archived, done.left
         (1, 0, False)
     """

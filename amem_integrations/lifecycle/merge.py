@@ -9,14 +9,9 @@ gained); reverting the one, and restoring the other, undoes it. What happened to
 from collections.abc import Iterable
 from dataclasses import replace
 
-from amem_integrations.formation.revise import revised
-from amem_integrations.formation.validate import MAX_LINKS
-from amem_integrations.lifecycle.change import change
-from amem_integrations.lifecycle.consensus import is_support
-from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.tiers import came_up, most_conflicts, occasion, seeded
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import (
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import (
     CONTRADICTS,
     CORRECTS,
     DISTILS,
@@ -28,9 +23,14 @@ from amem_integrations.note import (
     Status,
     clean_terms,
 )
-from amem_integrations.ports import IO
-from amem_integrations.standing import Life
-from amem_integrations.store.reading import load, with_links
+from amem_integrations.core.status import Life
+from amem_integrations.formation.validate import MAX_LINKS
+from amem_integrations.lifecycle.consensus import is_support
+from amem_integrations.lifecycle.policy import Policy
+from amem_integrations.lifecycle.tiers import came_up, most_conflicts, occasion, seeded
+from amem_integrations.revisions.change import change
+from amem_integrations.revisions.revise import revised
+from amem_integrations.stores.read import load, with_links
 
 # These say something of the very note that made them or that they lead to.
 _OWN = frozenset((REPEATS, CORRECTS, CONTRADICTS, DISTILS))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from amem_integrations.namespace import Namespace
+from amem_integrations.core.namespace import Namespace
 
 _SHOWN = 60
 
@@ -62,7 +62,7 @@ class Archival:
 
     Examples:
         >>> _ = memory.add_many(["The oldest note", "A newer one", "The newest"])
-        >>> [archival.why for archival in memory.consolidate(max_notes=2).archived]
+        >>> [archival.why for archival in memory.lifecycle.consolidate(max_notes=2).archived]
         ['...']
     """
 
@@ -88,7 +88,7 @@ class Consolidation:
     Examples:
         >>> _ = memory.add("The parcel desk closes at 6 pm", session="monday")
         >>> _ = memory.add("the parcel desk closes at 6 pm.", session="friday")
-        >>> plan = memory.consolidate()
+        >>> plan = memory.lifecycle.consolidate()
         >>> print(plan)
         default: nothing was changed yet
         merge into ... The parcel desk closes at 6 pm

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, cast
 
+from amem_integrations.core.status import Tier
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.standing import Tier
 
 _HALF_LIVES: Mapping[Tier, timedelta] = {
     Tier.SHORT: timedelta(days=7),
@@ -63,7 +63,7 @@ class Policy:
         >>> from amem_integrations import AgenticMemory, Policy
         >>> with AgenticMemory(lifecycle=Policy(most_short=1000)) as memory:
         ...     note = memory.add("Tea is served at four", source="tool")
-        ...     print(memory.explain(note).source_trust)
+        ...     print(memory.lifecycle.explain(note).source_trust)
         0.7
     """
 

@@ -8,8 +8,8 @@ change nothing, and the few words of `_IDLE`. Ours, not the paper's.
 import re
 import unicodedata
 
-from amem_integrations.models.turns_free import is_of_its_day, is_of_its_speaker
-from amem_integrations.note import CONTRADICTS, CORRECTS, Note, Status
+from amem_integrations.analysts.turns import is_of_its_day, is_of_its_speaker
+from amem_integrations.core.note import CONTRADICTS, CORRECTS, Note, Status
 
 MAX_CHARS = 4_000
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d]+(?:['’][^\W\d]+)*|[^\w\s]")

@@ -9,22 +9,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from amem_integrations.conditions import Not, both, match
-from amem_integrations.formation.revise import revised
-from amem_integrations.lifecycle.archive import archive
-from amem_integrations.lifecycle.change import change
+from amem_integrations.core.filters import Not, both, match
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Note, Status
+from amem_integrations.core.status import Tier
 from amem_integrations.lifecycle.confidence import confidence
 from amem_integrations.lifecycle.consensus import SHOWN
+from amem_integrations.lifecycle.link_decay import is_worn_out
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tiers import may_move, tier_of
-from amem_integrations.lifecycle.ties import is_worn_out
-from amem_integrations.lifecycle.worth import worth
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Note, Status
-from amem_integrations.ports import IO
-from amem_integrations.standing import Tier
-from amem_integrations.store.reading import every_note, load, revisions
-from amem_integrations.store.schema import within
+from amem_integrations.lifecycle.value import worth
+from amem_integrations.revisions.archive import archive
+from amem_integrations.revisions.change import change
+from amem_integrations.revisions.revise import revised
+from amem_integrations.stores.codec import within
+from amem_integrations.stores.read import every_note, load, revisions
 
 _ROUNDS = 4
 _SETTLED = (Status.PLAIN, Status.FORMED, Status.PARKED)

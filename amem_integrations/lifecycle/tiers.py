@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from amem_integrations.core.note import Note, Revision
+from amem_integrations.core.status import Life, Tier
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.note import Note, Revision
-from amem_integrations.standing import Life, Tier
-from amem_integrations.store.uses import Outcome
+from amem_integrations.stores.uses import Outcome
 
 _MOST_OCCASIONS = 8
 _MOST_CONFLICTS = 5

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from amem_integrations.lazy import attributes
+from amem_integrations._lazy import attributes
 
 if TYPE_CHECKING:
     from amem_integrations.llama_index.block import AMemMemoryBlock as AMemMemoryBlock

@@ -16,7 +16,8 @@ from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer  # pyright: ignore[reportUnknownVariableType]
 from pydantic import ConfigDict, PrivateAttr, ValidationError
 
-from amem_integrations.attachments import Captioner, Captioning, Said, captioning_of
+from amem_integrations.core.namespace import fixed_namespace
+from amem_integrations.core.note import make_note
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.llama_index.forms import AWAITED
 from amem_integrations.llama_index.notes import AMemNotes, Ingest
@@ -27,11 +28,11 @@ from amem_integrations.llama_index.utterances import (
     last_question,
     utterances,
 )
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import fixed_namespace
-from amem_integrations.note import make_note
-from amem_integrations.operations import NamespaceLike, check_choice
-from amem_integrations.recall.pack import shortened
+from amem_integrations.memory.attachments import Captioner, Captioning, Said, captioning_of
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.operations import NamespaceLike
+from amem_integrations.memory.options import check_choice
+from amem_integrations.recall.prompt import shortened
 from amem_integrations.recall.search import check_counts
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from llama_index.core.base.llms.types import ChatMessage, TextBlock
 from llama_index.core.utils import resolve_binary
 
-from amem_integrations.attachments import Attachment, Enclosed, Kind, inlined
+from amem_integrations.memory.attachments import Attachment, Enclosed, Kind, inlined
 
 # By block type: the kind, and the fields that have its bytes and say of what type they are.
 _FIELDS: Mapping[str, tuple[Kind, str, str]] = {

@@ -14,8 +14,7 @@ from llama_index.core.memory import BaseMemoryBlock, Memory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 from pydantic import PrivateAttr
 
-from amem_integrations.attachments import Said
-from amem_integrations.lifecycle.forget import Forgotten
+from amem_integrations.core.io import run
 from amem_integrations.llama_index.chat_stores import InProcessChatStore
 from amem_integrations.llama_index.forms import Form, block_on, loop_is_running
 from amem_integrations.llama_index.inserting import Placing, inserted
@@ -27,8 +26,9 @@ from amem_integrations.llama_index.utterances import (
     last_question,
     utterances,
 )
-from amem_integrations.operations import NoteLike
-from amem_integrations.ports import run
+from amem_integrations.memory.attachments import Said
+from amem_integrations.memory.operations import NoteLike
+from amem_integrations.revisions.forget import Forgotten
 
 Scope = Literal["user", "session"]
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, Protocol, TypeVar
 
-from amem_integrations.memory import AgenticMemory
+from amem_integrations.memory.client import AgenticMemory
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from llama_index.core.memory import BaseMemoryBlock, InsertMethod
 from llama_index.core.memory.memory import DEFAULT_TOKEN_LIMIT
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 
-from amem_integrations.attachments import Captioner, Captioning, captioning_of
-from amem_integrations.lifecycle.forget import Forgotten
+from amem_integrations.core.namespace import fixed_namespace
+from amem_integrations.core.note import make_note
 from amem_integrations.llama_index import chat_stores, serialising
 from amem_integrations.llama_index.conversation import Conversation, Scope
 from amem_integrations.llama_index.forms import AWAITED, NOW
@@ -24,12 +24,13 @@ from amem_integrations.llama_index.inserting import PLACINGS, Placing
 from amem_integrations.llama_index.notes import INGESTS, AMemNotes, Ingest
 from amem_integrations.llama_index.source import Source, choose
 from amem_integrations.llama_index.utterances import SPEAKERS
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import fixed_namespace
-from amem_integrations.note import make_note
-from amem_integrations.operations import NamespaceLike, NoteLike, check_choice
+from amem_integrations.memory.attachments import Captioner, Captioning, captioning_of
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.operations import NamespaceLike, NoteLike
+from amem_integrations.memory.options import check_choice
 from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.search import check_counts
+from amem_integrations.revisions.forget import Forgotten
 
 SCOPES = ("user", "session")
 

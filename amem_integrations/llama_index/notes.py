@@ -13,16 +13,16 @@ from typing import Any, Literal, TypeAlias
 
 from llama_index_instrumentation import get_dispatcher
 
-from amem_integrations.attachments import Captioning, Enclosed, Said, captioned
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Hit, check_content
 from amem_integrations.errors import InvalidInputError, StoreError, loggable
-from amem_integrations.forming import Formation, Rooms
 from amem_integrations.llama_index.forms import Form
 from amem_integrations.llama_index.source import Source
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Hit, check_content
-from amem_integrations.ports import IO
-from amem_integrations.recall.pack import shown_in
+from amem_integrations.memory.attachments import Captioning, Enclosed, Said, captioned
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.pipeline import Formation, Rooms
+from amem_integrations.recall.prompt import shown_in
 
 _LOG = logging.getLogger(__name__)
 _dispatcher = get_dispatcher(__name__)
@@ -232,7 +232,7 @@ class AMemNotes:
     def _count(self, event: str) -> None:
         self.events[event] += 1
         if self.source.core is not None:
-            self.source.core.count_event(f"llama_index.{event}")
+            self.source.core.admin.count_event(f"llama_index.{event}")
 
 
 async def shown(

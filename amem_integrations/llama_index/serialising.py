@@ -12,11 +12,11 @@ from llama_index.core.memory.memory import DEFAULT_MEMORY_BLOCKS_TEMPLATE
 from llama_index.core.prompts import RichPromptTemplate
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore
 
-from amem_integrations.attachments import Captioner, Captioning, captioning_of
 from amem_integrations.llama_index import chat_stores
 from amem_integrations.llama_index.notes import AMemNotes
 from amem_integrations.llama_index.source import choose, restored
-from amem_integrations.memory import AgenticMemory
+from amem_integrations.memory.attachments import Captioner, Captioning, captioning_of
+from amem_integrations.memory.client import AgenticMemory
 
 _LOG = logging.getLogger(__name__)
 

@@ -9,18 +9,27 @@ import os
 import threading
 import uuid
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.llama_index.forms import Form
-from amem_integrations.memory import AgenticMemory
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.options import FormationOptions, ServerOptions
+from amem_integrations.recall.options import RecallOptions
 
 _LOG = logging.getLogger(__name__)
 
 # A key must not travel, and a clock cannot.
 _STAYS = frozenset({"location", "api_key", "clock"})
+
+_GROUPS: dict[str, Any] = {
+    "formation_options": FormationOptions,
+    "recall_options": RecallOptions,
+    "server_options": ServerOptions,
+}
 
 _cores: WeakValueDictionary[str, AgenticMemory] = WeakValueDictionary()
 _tokens: WeakKeyDictionary[AgenticMemory, str] = WeakKeyDictionary()
@@ -71,9 +80,11 @@ class Source:
             )
         elif "://" not in location and not Path(location).exists():
             _LOG.warning("%s is gone; its memory starts without any notes.", location)
-        settings["model"] = self._llm or settings["model"] or configured("llm")
+        for name, kind in _GROUPS.items():
+            settings[name] = kind(**settings.get(name, {}))
+        settings["model"] = self._llm or settings.get("model") or configured("llm")
         settings["embedder"] = (
-            self._embed_model or settings["embedder"] or configured("embed_model")
+            self._embed_model or settings.get("embedder") or configured("embed_model")
         )
         return AgenticMemory(location, **settings)
 
@@ -125,11 +136,8 @@ def _known(core: AgenticMemory, *, owned: bool) -> Source:
     place = {
         "location": location,
         "token": _tokens.setdefault(core, uuid.uuid4().hex) if location is None else None,
-        "settings": {
-            name: value if isinstance(value, str | int | float) else None
-            for name, value in vars(options).items()
-            if name not in _STAYS
-        },
+        "settings": _plain({k: v for k, v in vars(options).items() if k not in _STAYS})
+        | {name: _plain(asdict(getattr(options, name))) for name in _GROUPS},
     }
     _cores[_name(place)] = core
     return Source(core, place, owned=owned)
@@ -142,3 +150,8 @@ def _found(place: Mapping[str, Any]) -> AgenticMemory | None:
 
 def _name(place: Mapping[str, Any]) -> str:
     return f"{place['location'] or place['token']}#{place['settings']['collection']}"
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what JSON cannot hold, such as a reranker object."""
+    return {k: v for k, v in values.items() if v is None or isinstance(v, str | int | float)}

@@ -6,15 +6,16 @@ from typing import Any
 
 from llama_index.core.tools import FunctionTool
 
+from amem_integrations.core.io import run
+from amem_integrations.core.namespace import fixed_namespace
+from amem_integrations.core.note import Hit
 from amem_integrations.errors import InvalidInputError, loggable
-from amem_integrations.forming import FORMATIONS, Formation
 from amem_integrations.llama_index.forms import AWAITED, NOW, Form
 from amem_integrations.llama_index.notes import shown
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import fixed_namespace
-from amem_integrations.note import Hit
-from amem_integrations.operations import NamespaceLike, check_choice
-from amem_integrations.ports import run
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.operations import NamespaceLike
+from amem_integrations.memory.options import check_choice
+from amem_integrations.memory.pipeline import FORMATIONS, Formation
 from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.search import check_counts
 
@@ -123,5 +124,5 @@ async def _told(core: AgenticMemory, tool: str, operation: Coroutine[Any, Any, s
     except Exception as error:
         _LOG.warning("The tool %s failed (%s).", tool, loggable(error))
         _LOG.debug("Why.", exc_info=error)
-        core.count_event(f"llama_index.{tool}.failed")
+        core.admin.count_event(f"llama_index.{tool}.failed")
         return _UNAVAILABLE

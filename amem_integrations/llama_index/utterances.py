@@ -15,8 +15,8 @@ from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 
-from amem_integrations.attachments import Enclosed, Said, naming
 from amem_integrations.llama_index.content import enclosed_in
+from amem_integrations.memory.attachments import Enclosed, Said, naming
 
 # Some providers' integrations call the assistant by other names.
 _SPEAKERS = {

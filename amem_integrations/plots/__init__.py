@@ -7,7 +7,7 @@ when something is drawn. `reading` asks the memory; `graph`, `embedding`, `activ
 
 from typing import TYPE_CHECKING
 
-from amem_integrations.lazy import attributes
+from amem_integrations._lazy import attributes
 
 if TYPE_CHECKING:
     from amem_integrations.plots.activity import activity_data as activity_data

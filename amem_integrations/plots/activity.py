@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from amem_integrations.lifecycle.entry import Entry
-from amem_integrations.note import Note, as_utc
+from amem_integrations.core.note import Note, as_utc
+from amem_integrations.revisions.entry import Entry
 
 KINDS = ("created", "evolved", "changed", "used")
 """created: stored; evolved: by another note; changed: in any other way; used: in a prompt."""
@@ -52,7 +52,7 @@ class ActivityData:
         total: notes there are.
 
     Examples:
-        >>> from amem_integrations.lifecycle.entry import Entry
+        >>> from amem_integrations.revisions.entry import Entry
         >>> from amem_integrations.plots import activity_data
         >>> data = activity_data([Entry(memory.add("Tea is served at four"))])
         >>> [(row["content"], row["created"]) for row in data.rows]
@@ -95,7 +95,7 @@ def activity_data(
         limit: how many notes have a row, at most.
 
     Examples:
-        >>> from amem_integrations.lifecycle.entry import Entry
+        >>> from amem_integrations.revisions.entry import Entry
         >>> from amem_integrations.plots import activity_data
         >>> note = memory.add("Tea is served at four")
         >>> data = activity_data([Entry(note)], used={note.id: [note.created_at]})

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amem_integrations.note import CONTRADICTS
+from amem_integrations.core.note import CONTRADICTS
 from amem_integrations.plots import text
 from amem_integrations.plots.draw_common import bare, figure
 from amem_integrations.plots.graph import GraphData, GraphEdge, GraphNode

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from amem_integrations.core.io import Vector
+from amem_integrations.core.note import Note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.note import Note
 from amem_integrations.plots.groups import By, check_by, cluster_names, named_groups
 from amem_integrations.plots.libraries import library
 from amem_integrations.plots.palette import COLOURS, OTHERS, legend
-from amem_integrations.ports import Vector
 
 Method: TypeAlias = Literal["pca", "tsne"]
 METHODS = ("pca", "tsne")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from amem_integrations.note import Link, Note
+from amem_integrations.core.note import Link, Note
 from amem_integrations.plots.groups import By, check_by, linked_groups, named_groups
 from amem_integrations.plots.palette import OTHERS, legend
 

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
+from amem_integrations.core.note import Note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.note import Note
 from amem_integrations.plots.libraries import library
 from amem_integrations.plots.palette import OTHERS
 from amem_integrations.plots.text import line

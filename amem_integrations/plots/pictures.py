@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
+from amem_integrations.core.note import Note, Revision
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.lifecycle.entry import Entry
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import DEFAULT, Namespace, as_namespace
-from amem_integrations.note import Note, Revision
-from amem_integrations.operations import NamespaceLike, NoteLike, address, require
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.operations import NamespaceLike, NoteLike, address, require
 from amem_integrations.plots import (
     draw_activity,
     draw_common,
@@ -24,8 +24,8 @@ from amem_integrations.plots.groups import By
 from amem_integrations.plots.picture import Picture
 from amem_integrations.plots.text import line, many
 from amem_integrations.plots.trajectories import trajectory_data
-from amem_integrations.ports import IO
-from amem_integrations.store.reading import notes_by_id, revisions
+from amem_integrations.revisions.entry import Entry
+from amem_integrations.stores.read import notes_by_id, revisions
 
 _NOTHING = "There are no notes in this namespace yet."
 _GROUPED = {

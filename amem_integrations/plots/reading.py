@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from amem_integrations.conditions import Not, match
-from amem_integrations.formation.embedding import vectors_by_text, vectors_of
-from amem_integrations.formation.passages import passages
-from amem_integrations.lifecycle.entry import Entry, entry_of, records_of
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Note, Revision, Status
-from amem_integrations.ports import IO, Vector
-from amem_integrations.store.reading import recent
+from amem_integrations.core.filters import Not, match
+from amem_integrations.core.io import IO, Vector
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Note, Revision, Status
+from amem_integrations.revisions.entry import Entry, entry_of, records_of
+from amem_integrations.stores.passages import passages
+from amem_integrations.stores.read import recent
+from amem_integrations.stores.write import vectors_by_text, vectors_of
 
 MOST = 20_000
 """Notes read for one picture; of a larger namespace, the newest."""

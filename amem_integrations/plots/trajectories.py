@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from amem_integrations.note import Change, Note, Revision
-from amem_integrations.store.schema import moment
+from amem_integrations.core.note import Change, Note, Revision
+from amem_integrations.stores.codec import moment
 
 _FIRST: Mapping[str, Any] = {"keywords": [], "tags": [], "context": "", "links": []}
 

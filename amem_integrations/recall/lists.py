@@ -9,14 +9,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from amem_integrations.conditions import Condition, Not, both, ids, match
-from amem_integrations.ports import IO, Query, Scored, SparseVector, Vector
+from amem_integrations.core.filters import Condition, Not, both, ids, match
+from amem_integrations.core.io import IO, Query, Scored, SparseVector, Vector
+from amem_integrations.recall.fusion import Ranked, fuse, in_order
 from amem_integrations.recall.options import RecallOptions
-from amem_integrations.recall.question import Question
-from amem_integrations.recall.rank import Ranked, fuse, in_order
+from amem_integrations.recall.query import Question
 from amem_integrations.recall.scope import Scope
 from amem_integrations.recall.signals import Turns, date, meaning, reply, words
-from amem_integrations.store.schema import within
+from amem_integrations.stores.codec import within
 
 Number = TypeVar("Number", int, float)
 

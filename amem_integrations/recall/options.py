@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 from amem_integrations.errors import InvalidInputError
 
@@ -40,6 +41,8 @@ class RecallOptions:
         diversity: how much unlikeness counts against score, in [0, 1], among the notes to be shown.
         min_relevance: the least relevance that one of them must reach, or none is shown; None does
             not ask for relevance. See `relevance`.
+        reranker: reorders the best notes: one of fastembed's cross-encoders by name, a LangChain
+            document compressor, or a function from a query and texts to scores.
 
     Raises:
         InvalidInputError: a value lies where it may not.
@@ -70,6 +73,7 @@ class RecallOptions:
     fold: bool = True
     diversity: float = 0.0
     min_relevance: float | None = None
+    reranker: Any = None
 
     def __post_init__(self) -> None:
         weights = {name: getattr(self, name) for name in SIGNALS}
@@ -101,4 +105,4 @@ def check_relevance(least: object) -> None:
 
 
 DEFAULT_OPTIONS = RecallOptions()
-"""What a memory searches with, but for its own `diversity` and `min_relevance`."""
+"""What a memory searches with by default."""

@@ -8,11 +8,11 @@ while nothing is written, pages neither overlap nor leave anything out.
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
-from amem_integrations.conditions import Condition
-from amem_integrations.note import Note
-from amem_integrations.ports import IO, Query
+from amem_integrations.core.filters import Condition
+from amem_integrations.core.io import IO, Query
+from amem_integrations.core.note import Note
 from amem_integrations.recall.search import MAX_EMBEDDED_CHARS
-from amem_integrations.store.reading import notes_by_id
+from amem_integrations.stores.read import notes_by_id
 
 Place: TypeAlias = tuple[str, float | int]
 Meets: TypeAlias = Callable[[Note], bool]

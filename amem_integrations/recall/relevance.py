@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log
 
-from amem_integrations.conditions import both, ids
-from amem_integrations.note import Hit
-from amem_integrations.ports import IO, Query, SparseVector, Vector
+from amem_integrations.core.filters import both, ids
+from amem_integrations.core.io import IO, Query, SparseVector, Vector
+from amem_integrations.core.note import Hit
 from amem_integrations.recall.lists import at_places
-from amem_integrations.recall.question import Question
+from amem_integrations.recall.query import Question
 from amem_integrations.recall.scope import Scope
 from amem_integrations.recall.signals import Turns
-from amem_integrations.store.schema import place_of, within
+from amem_integrations.stores.codec import place_of, within
 
 # What full coverage, and the name of somebody who is here, count beside a cosine.
 _COVERED = 0.5

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
+from amem_integrations.core.io import IO
+from amem_integrations.core.note import Hit, Note
+from amem_integrations.embedders.rerankers import Reranker, RerankerSpec, Scores, resolve_reranker
 from amem_integrations.errors import InvalidInputError, loggable
-from amem_integrations.models.chat_failures import is_interrupt
-from amem_integrations.models.reranking import Reranker, RerankerSpec, Scores, resolve_reranker
-from amem_integrations.note import Hit, Note
-from amem_integrations.ports import IO
+from amem_integrations.llms.failures import is_interrupt
 
 _LOG = logging.getLogger(__name__)
 FAILED = "recall.rerank.failed"

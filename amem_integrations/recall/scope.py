@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from amem_integrations.conditions import Any as AnyOf
-from amem_integrations.conditions import Condition, Not, Range, match
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Note, Status, as_utc
-from amem_integrations.ports import IO
-from amem_integrations.store import filters
-from amem_integrations.store.filter_tree import And, Filter, Negation, Or
-from amem_integrations.store.reading import load
-from amem_integrations.store.schema import micros, within
+from amem_integrations.core.filters import Any as AnyOf
+from amem_integrations.core.filters import Condition, Not, Range, match
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Note, Status, as_utc
+from amem_integrations.stores.codec import micros, within
+from amem_integrations.stores.filters import match as filters
+from amem_integrations.stores.filters.tree import And, Filter, Negation, Or
+from amem_integrations.stores.read import load
 
 Believe: TypeAlias = Callable[[Note], Note]
 

@@ -14,23 +14,23 @@ from datetime import datetime
 from math import fsum
 from typing import Any
 
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Hit, Note, as_utc
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Hit, Note, as_utc
-from amem_integrations.ports import IO
-from amem_integrations.recall.distinct import Same, distinct, diverse
-from amem_integrations.recall.expand import expand, place, weighed
+from amem_integrations.recall.dedupe import Same, distinct, diverse
+from amem_integrations.recall.fusion import Ranked
+from amem_integrations.recall.links import expand, place, weighed
 from amem_integrations.recall.lists import listed, ranked
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
-from amem_integrations.recall.question import read_question
-from amem_integrations.recall.rank import Ranked
+from amem_integrations.recall.query import read_question
 from amem_integrations.recall.relevance import relevant
 from amem_integrations.recall.rerank import Reranking, rerank
 from amem_integrations.recall.scope import Believe, Scope, scope_of
 from amem_integrations.recall.signals import answered, told
-from amem_integrations.recall.standing import standing
 from amem_integrations.recall.trust import Sources, trusted
-from amem_integrations.store.schema import within
+from amem_integrations.recall.validity import standing
+from amem_integrations.stores.codec import within
 
 # A query longer than this is embedded by its beginning; all of its words are still matched.
 MAX_EMBEDDED_CHARS = 4000

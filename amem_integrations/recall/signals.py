@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Mapping
 from heapq import nlargest
 from math import log, sqrt
 
-from amem_integrations.note import Note
-from amem_integrations.recall.days import Days
-from amem_integrations.store.schema import moment
+from amem_integrations.core.note import Note
+from amem_integrations.recall.dates import Days
+from amem_integrations.stores.codec import moment
 
 # BM25 that counts as one: about two rare words, each said once.
 _WORDS_UNIT = 8.0

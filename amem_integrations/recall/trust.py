@@ -11,8 +11,8 @@ from dataclasses import replace
 from math import fsum
 from typing import TypeAlias
 
-from amem_integrations.note import Hit, Note
-from amem_integrations.recall.expand import place
+from amem_integrations.core.note import Hit, Note
+from amem_integrations.recall.links import place
 from amem_integrations.recall.options import RecallOptions
 
 Sources: TypeAlias = Callable[[Note], float]

@@ -5,7 +5,7 @@ Names resolve on first use, so that taking one loads only what that one needs.
 
 from typing import TYPE_CHECKING
 
-from amem_integrations.lazy import attributes
+from amem_integrations._lazy import attributes
 
 if TYPE_CHECKING:
     from amem_integrations.testing.chat import Call as Call

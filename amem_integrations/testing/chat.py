@@ -23,8 +23,8 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.utils.function_calling import convert_to_json_schema, convert_to_openai_tool
 from pydantic import BaseModel, PrivateAttr
 
+from amem_integrations.core.tokens import estimate_tokens
 from amem_integrations.testing.script import Script
-from amem_integrations.tokens import estimate_tokens
 
 Reply = str | Mapping[str, Any] | AIMessage | BaseException
 """A text, a JSON object, a whole message, or an exception to raise."""

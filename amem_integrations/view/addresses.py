@@ -8,9 +8,9 @@ import json
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from amem_integrations.core.namespace import Namespace, as_namespace, encode
+from amem_integrations.core.note import Note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.namespace import Namespace, as_namespace, encode
-from amem_integrations.note import Note
 
 
 def page(path: str, namespace: Namespace | None = None, **asked: object) -> str:

@@ -21,7 +21,7 @@ from amem_integrations.errors import (
     NoteNotFoundError,
     StoreUnavailableError,
 )
-from amem_integrations.memory import AgenticMemory
+from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.view.pages import Pages
 from amem_integrations.view.rendering import environment
 

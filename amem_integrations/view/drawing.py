@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from amem_integrations.note import CONTRADICTS
+from amem_integrations.core.note import CONTRADICTS
 from amem_integrations.plots.graph import GraphData, GraphEdge, GraphNode
 from amem_integrations.plots.layout import FEW, Places, placed
 from amem_integrations.plots.palette import look

@@ -7,12 +7,12 @@ from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from amem_integrations import operations
-from amem_integrations.conditions import EVERYTHING, match
+from amem_integrations.core.filters import EVERYTHING, match
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Status
 from amem_integrations.errors import InvalidInputError, ModelError
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Status
+from amem_integrations.memory import operations
+from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.plots.graph import graph_data
 from amem_integrations.plots.groups import BYS
 from amem_integrations.plots.reading import notes_of
@@ -179,7 +179,7 @@ class Pages:
         """The figures of a namespace, and which of them to worry about."""
         home = read_namespace(request.query_params.get("ns"))
         return self.page(
-            "health.html", _within(home, "health") | {"report": self._memory.health(home)}
+            "health.html", _within(home, "health") | {"report": self._memory.admin.health(home)}
         )
 
 

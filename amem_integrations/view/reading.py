@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from amem_integrations import operations
-from amem_integrations.conditions import EVERYTHING, Condition, Range, both, match
+from amem_integrations.core.filters import EVERYTHING, Condition, Range, both, match
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace, decode
+from amem_integrations.core.note import Note, Revision
 from amem_integrations.errors import NoteNotFoundError
-from amem_integrations.lifecycle.entry import Entry
-from amem_integrations.namespace import Namespace, decode
-from amem_integrations.note import Note, Revision
-from amem_integrations.ports import IO
-from amem_integrations.store.reading import notes_by_id, recent, revisions
-from amem_integrations.store.schema import micros, note_from, within
+from amem_integrations.memory import operations
+from amem_integrations.revisions.entry import Entry
+from amem_integrations.stores.codec import micros, note_from, within
+from amem_integrations.stores.read import notes_by_id, recent, revisions
 
 
 @dataclass(frozen=True, slots=True)

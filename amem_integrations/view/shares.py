@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from amem_integrations.note import Hit
+from amem_integrations.core.note import Hit
 
 WORDS = {
     "dense": "meaning",

@@ -25,15 +25,15 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 from pydantic import PrivateAttr
 
-from amem_integrations import AgenticMemory, Note
+from amem_integrations import AgenticMemory, FormationOptions, Note
 from amem_integrations.cli.conversation import messages as turns
+from amem_integrations.core.io import run
+from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.embedders.resolve import resolve_embedder
 from amem_integrations.formation.commit import commit
 from amem_integrations.formation.graph import STEPS
 from amem_integrations.formation.state import initial_state
-from amem_integrations.models.embedding import resolve_embedder
-from amem_integrations.ports import run
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
-from amem_integrations.tokens import estimate_tokens
 from tests.benchmarks import reference_prompts
 from tests.benchmarks.reference_prompts import compact
 from tests.support import chat_model, judgement, replies, shown_batch, shown_notes
@@ -156,7 +156,11 @@ def cost(mode: Any, script: Script, count: Count) -> Cost:
     model = ScriptedChatModel(lambda messages: script.reply(messages))
     size = BATCH if mode == "batched" else 1
     with AgenticMemory(
-        embedder=HashEmbedder(), model=model, mode=mode, batch=BATCH, formation="off"
+        embedder=HashEmbedder(),
+        model=model,
+        mode=mode,
+        formation="off",
+        formation_options=FormationOptions(batch=BATCH),
     ) as memory:
         graph = memory.graph()
         items = turns()

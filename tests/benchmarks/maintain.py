@@ -17,12 +17,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from amem_integrations import AgenticMemory
+from amem_integrations.core.io import SyncIO, run
+from amem_integrations.core.note import Link, Status, make_note
 from amem_integrations.lifecycle.maintain import Maintained, maintain
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.note import Link, Status, make_note
-from amem_integrations.ports import SyncIO, run
-from amem_integrations.store.schema import note_point
-from tests.lifecycle.fragile import Fragile, Killed
+from amem_integrations.stores.codec import note_point
+from tests.admin.fragile import Fragile, Killed
 
 T = TypeVar("T")
 DIMENSION = 384
@@ -96,7 +96,7 @@ def report(memory: AgenticMemory, days: Days, ids: list[str], count: int) -> Non
     for n in range(count):
         days.now += timedelta(minutes=1)
         used = CHANCE.sample(ids, 3)
-        memory.feedback(used, session=f"use{n % 50}", namespace=HOME)
+        memory.lifecycle.feedback(used, session=f"use{n % 50}", namespace=HOME)
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:

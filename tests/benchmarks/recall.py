@@ -40,12 +40,12 @@ import numpy as np
 import qdrant_edge as edge
 
 from amem_integrations import AgenticMemory
-from amem_integrations.clock import Clock
-from amem_integrations.namespace import encode
-from amem_integrations.note import Link, Note, Status, make_note
-from amem_integrations.ports import run
+from amem_integrations.core.clock import Clock
+from amem_integrations.core.io import run
+from amem_integrations.core.namespace import encode
+from amem_integrations.core.note import Link, Note, Status, make_note
 from amem_integrations.recall.search import DEPTH
-from amem_integrations.store.schema import note_point
+from amem_integrations.stores.codec import note_point
 
 DIMENSION = 384
 NAMESPACES = 100

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from amem_integrations.note import Note
+from amem_integrations.core.note import Note
 
 NEIGHBOURS = 5
 

@@ -8,11 +8,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from amem_integrations import AgenticMemory
+from amem_integrations.admin.figures import Figure
+from amem_integrations.admin.health import Health
 from amem_integrations.cli.app import app
 from amem_integrations.cli.health import beyond, bounds
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.lifecycle.figures import Figure
-from amem_integrations.lifecycle.health import Health
 from tests.support import chat_model
 
 REPORT = Health(

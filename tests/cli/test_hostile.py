@@ -27,7 +27,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     directory = tmp_path_factory.mktemp("hostile")
     with kept(directory / "memory") as memory:
-        memory.import_(exported())
+        memory.admin.import_(exported())
         memory.add("The office is in Berlin", key="berlin", namespace="facts")
         memory.add("The office is in Hamburg", namespace="facts", supersedes=["berlin"])
         yield directory

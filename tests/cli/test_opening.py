@@ -9,7 +9,7 @@ import pytest
 from amem_integrations.cli import stranger
 from amem_integrations.testing import HashEmbedder
 from tests.cli.console import call, fill, hashed, kept, printed
-from tests.store.loopback import LoopbackServer
+from tests.stores.loopback import LoopbackServer
 from tests.support import open_memory
 
 _HEADER = b'{"format": "amem-notes", "format_version": 1, "namespace": ["shop"], "package": "0"}\n'

@@ -26,7 +26,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def home(directory: Path) -> Iterator[Path]:
     yield directory
     with kept(directory) as memory:
-        memory.forget_namespace("default")
+        memory.admin.forget_namespace("default")
 
 
 def test_a_pipe_needs_no_dash(home: Path) -> None:

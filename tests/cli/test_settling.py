@@ -7,10 +7,10 @@ import pytest
 
 from amem_integrations import AgenticMemory
 from amem_integrations.cli import stranger
-from amem_integrations.lifecycle.audit import audit
-from amem_integrations.ports import run
-from amem_integrations.standing import Life
-from amem_integrations.store.schema import life_fields
+from amem_integrations.core.io import run
+from amem_integrations.core.status import Life
+from amem_integrations.lifecycle.audits import audit
+from amem_integrations.stores.codec import life_fields
 from amem_integrations.testing import HashEmbedder
 from tests.cli.console import call, fill, hashed, kept, printed
 from tests.support import again, chat_model
@@ -39,7 +39,7 @@ def shop(memory: AgenticMemory, home: str) -> Iterator[tuple[str, ...]]:
     """Where the four notes are, as options."""
     fill(memory)
     yield "-l", home, "-n", "shop"
-    memory.forget_namespace("shop")
+    memory.admin.forget_namespace("shop")
 
 
 def test_a_plan_is_shown_and_done_only_when_asked(shop: tuple[str, ...]) -> None:
@@ -107,7 +107,7 @@ def doubted(memory: AgenticMemory, home: str) -> Iterator[str]:
             strict.add(text, key=text[-3:], source="user")
         strict.add("Hearsay about the redis cache", key="hearsay")
     yield home
-    memory.forget_namespace("default")
+    memory.admin.forget_namespace("default")
 
 
 def test_a_proposal_is_listed_and_accepted_or_dropped(memory: AgenticMemory, doubted: str) -> None:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from amem_integrations.cli.app import app
 from amem_integrations.cli.view import place
 from amem_integrations.view import serving
-from tests.store.processes import running
+from tests.stores.processes import running
 from tests.support import open_memory
 
 

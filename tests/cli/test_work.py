@@ -64,7 +64,7 @@ def test_sigterm_ends_it_with_everything_written(waiting: Path) -> None:
     assert "Traceback" not in output
     with open_memory(waiting, embedder=None) as memory:
         memory.resume()
-        assert memory.health()["formed"] == 3
+        assert memory.admin.health()["formed"] == 3
 
 
 @pytest.mark.parametrize(

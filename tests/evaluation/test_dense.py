@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from amem_integrations.core.io import Vector
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn
 from amem_integrations.evaluation.dense import DenseBaseline, content
-from amem_integrations.ports import Vector
 from amem_integrations.testing import HashEmbedder
 
 # Texts as directions in the plane; lengths must not matter.

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from amem_integrations.cli.conversation import matters, messages
+from amem_integrations.core.note import Link, Note, make_note, note_id
 from amem_integrations.evaluation.links import Matter, score_links
-from amem_integrations.note import Link, Note, make_note, note_id
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 MATTERS = [Matter("cells", ("a", "c", "d"), ("b",)), Matter("dinner", ("b", "e"))]

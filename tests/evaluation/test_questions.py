@@ -2,8 +2,8 @@
 
 import pytest
 
+from amem_integrations.core.io import Vector
 from amem_integrations.evaluation.questions import timed
-from amem_integrations.ports import Vector
 from amem_integrations.testing import HashEmbedder
 
 

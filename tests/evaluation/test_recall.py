@@ -4,10 +4,10 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from amem_integrations.core.io import Vector
 from amem_integrations.evaluation.ingest import Filled
 from amem_integrations.evaluation.questions import QuestionEmbedder, timed
 from amem_integrations.evaluation.recall import Setup, ask, ask_baseline
-from amem_integrations.ports import Vector
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.testing import HashEmbedder
 

@@ -12,7 +12,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 
 from amem_integrations import Note, Status
-from amem_integrations.models.answers import MAX_CONTEXT_CHARS, MAX_KEYWORDS
+from amem_integrations.analysts.answers import MAX_CONTEXT_CHARS, MAX_KEYWORDS
 from amem_integrations.testing import ScriptedChatModel
 from tests.support import (
     Judge,
@@ -31,7 +31,7 @@ Bad = Callable[[list[BaseMessage]], Any]
 
 @pytest.fixture(autouse=True)
 def no_pause_between_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amem_integrations.models.analyst_chat._FIRST_WAIT", 0.0)
+    monkeypatch.setattr("amem_integrations.analysts.llm._FIRST_WAIT", 0.0)
 
 
 def good(messages: list[BaseMessage]) -> dict[str, Any]:
@@ -143,11 +143,11 @@ class Told:
         self.bad = None
         self.memory.add("Somebody else's redis cache", namespace=self.abroad)
         self.old = self.memory.add_many(OLD, namespace=self.home)
-        self.events = Counter(self.memory.health())
+        self.events = Counter(self.memory.admin.health())
         self.bad = bad
 
     def counted(self, event: str) -> int:
-        return self.memory.health().get(event, 0) - self.events[event]
+        return self.memory.admin.health().get(event, 0) - self.events[event]
 
     def again(self, note: Note | str) -> Note:
         found = self.memory.get(note, namespace=self.home)
@@ -156,7 +156,7 @@ class Told:
 
     def healthy(self, notes: Sequence[Note]) -> None:
         memory = self.memory
-        assert memory.check() == []
+        assert memory.admin.check() == []
         assert [self.again(note).content for note in notes] == list(NEW)
         assert [self.again(note).content for note in self.old] == list(OLD)
         (foreign,) = memory.recent(namespace=self.abroad)
@@ -202,7 +202,7 @@ def test_the_rest_is_counted_and_formed_once_it_passes(told: Told, bad: Bad, rea
     if reason not in ("unparsable", "empty"):
         assert told.counted(f"model.{reason}") >= (1 if told.mode == "batched" else len(NEW))
     told.bad = None
-    assert told.memory.retry() == len(NEW)
+    assert told.memory.admin.retry() == len(NEW)
     told.healthy(notes)
     assert told.again(notes[2]).links
 

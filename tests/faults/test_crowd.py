@@ -15,7 +15,7 @@ import pytest
 from amem_integrations import AgenticMemory, MemoryWorker, Note
 from amem_integrations.testing import HashEmbedder
 from tests.faults.whole import wrongs
-from tests.store.loopback import LoopbackServer
+from tests.stores.loopback import LoopbackServer
 from tests.support import chat_model, open_memory
 
 # How notes are formed, and over how many namespaces they are spread.
@@ -68,13 +68,13 @@ def all_at_once(count: int, work: Callable[[int], None]) -> None:
 
 def settle(memory: AgenticMemory, notes: Sequence[Note | str]) -> None:
     """Everything was stored once and is formed, at the latest by one more look at it."""
-    health = memory.health()
+    health = memory.admin.health()
     counts = {name: health.get(name, 0) for name in COUNTED}
     print(f"{len(notes)} notes: {counts}")  # noqa: T201
     ids = {note if isinstance(note, str) else note.id for note in notes}
     assert len(ids) == memory.count() == len(notes)
     assert memory.resume() == health.get("raw", 0)
-    assert memory.health()["formed"] == len(notes)
+    assert memory.admin.health()["formed"] == len(notes)
     assert wrongs(memory) == []
 
 
@@ -122,7 +122,7 @@ def test_threads_at_a_slow_embedder_around_the_same_old_notes() -> None:
     with crowded(embedder=Remote()) as memory:
         notes = [memory.add("Old remark on the redis cache")]
         all_at_once(CROWD, lambda place: notes.append(memory.add(text(place))))
-        assert memory.health().get("raw", 0) == 0
+        assert memory.admin.health().get("raw", 0) == 0
         settle(memory, notes)
 
 

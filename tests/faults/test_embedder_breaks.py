@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from amem_integrations import Status
+from amem_integrations.core.io import Vector
 from amem_integrations.errors import EmbeddingError, ModelUnavailableError
-from amem_integrations.ports import Vector
 from tests.support import EMBEDDER, again, chat_model, open_memory
 
 
@@ -33,7 +33,7 @@ def test_adding_ends_well_and_the_note_keeps_the_reason(mode: Any, error: Except
         assert (bad.status, bad.attempts) == (Status.RAW, 1)
         assert type(error).__name__ in str(bad.last_error)
         assert good.status is Status.FORMED
-        assert memory.health()["formation.failed"] == 1
+        assert memory.admin.health()["formation.failed"] == 1
         embedder.error = None
         assert memory.resume() == 1
 

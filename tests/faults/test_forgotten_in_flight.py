@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory, MemoryWorker, Note, Status
-from amem_integrations.lifecycle.forget import Forgotten
+from amem_integrations.revisions.forget import Forgotten
 from tests.faults.whole import stored_text, wrongs
 from tests.support import MARK, chat_model, copies_everything, open_memory
 
@@ -129,9 +129,9 @@ class Story:
         keys = {"new": "2", "candidate": "0", "filter": "02", "namespace": "0123"}[self.target]
         self.doomed = [here[key] for key in keys if key in here]
         if self.target == "filter":
-            return self.memory.forget_where({"speaker": "Ann"}, namespace=self.namespace)
+            return self.memory.admin.forget_where({"speaker": "Ann"}, namespace=self.namespace)
         if self.target == "namespace":
-            return self.memory.forget_namespace(self.namespace)
+            return self.memory.admin.forget_namespace(self.namespace)
         return sum((self.memory.forget(note) for note in self.doomed), Forgotten(0))
 
     def check(self, forgotten: Forgotten) -> None:
@@ -165,7 +165,7 @@ def test_what_is_forgotten_at_any_instant_is_gone(
         if instants.over:
             break
         story.check(instants.result)
-        memory.forget_namespace(story.namespace)
+        memory.admin.forget_namespace(story.namespace)
     instants.action = None
-    memory.forget_namespace(story.namespace)
+    memory.admin.forget_namespace(story.namespace)
     assert n > 12

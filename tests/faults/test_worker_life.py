@@ -72,7 +72,7 @@ def assert_all_is_kept(directory: Path, count: int) -> None:
         assert len(notes) == count
         assert {(note.attempts, note.last_error) for note in notes} == {(0, None)}
         memory.resume()
-        assert memory.health()["formed"] == count
+        assert memory.admin.health()["formed"] == count
         assert wrongs(memory) == []
 
 
@@ -199,7 +199,7 @@ def test_an_exit_amid_an_add_passes_and_leaves_the_notes_free(
                 add(texts)
         assert memory.count() == 2
         memory.resume()
-        assert memory.health()["formed"] == 2
+        assert memory.admin.health()["formed"] == 2
         assert wrongs(memory) == []
 
 
@@ -272,7 +272,7 @@ async def test_a_memory_closed_while_a_note_is_formed_keeps_it(
     async with await AgenticMemory.aopen(tmp_path, model=chat_model()) as memory:
         assert await memory.acount() == 1
         await memory.aresume()
-        assert (await memory.ahealth())["formed"] == 1
+        assert (await memory.admin.ahealth())["formed"] == 1
 
 
 def test_one_loop_after_another_with_formation_in_the_background() -> None:
@@ -288,7 +288,7 @@ def test_one_loop_after_another_with_formation_in_the_background() -> None:
         for n in range(6):
             asyncio.run(once(n))
         assert memory.flush(30)
-        assert memory.health()["formed"] == 24
+        assert memory.admin.health()["formed"] == 24
         assert len(working_threads()) <= 4
     assert working_threads() == []
 

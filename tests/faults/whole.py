@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from amem_integrations import AgenticMemory, Note, Status
-from amem_integrations.conditions import match
-from amem_integrations.ports import run
-from amem_integrations.store.reading import every_point, with_links
-from amem_integrations.store.schema import note_from, revision_from
+from amem_integrations.core.filters import match
+from amem_integrations.core.io import run
+from amem_integrations.stores.codec import note_from, revision_from
+from amem_integrations.stores.read import every_point, with_links
 
 
 def stored_text(memory: AgenticMemory) -> str:
@@ -24,7 +24,7 @@ def wrongs(memory: AgenticMemory) -> list[str]:
     notes = [note_from(point) for point in points]
     said = Counter((note.namespace, note.content) for note in notes)
     return [
-        *(f"{each.what}: {each.note_id} {each.detail}" for each in memory.check()),
+        *(f"{each.what}: {each.note_id} {each.detail}" for each in memory.admin.check()),
         *(f"stored twice: {content}" for (_, content), times in said.items() if times > 1),
         *(f"leased: {each.id}" for each in leased if each.payload["status"] == Status.FORMED),
         *(f"one-way link: {ends}" for ends in _one_way_links(memory, notes)),

@@ -22,7 +22,7 @@ from langchain_core.messages import BaseMessage
 
 import amem_integrations.formation.graph  # noqa: F401 - imported once, before forking
 from amem_integrations import AgenticMemory, MemoryWorker, Note
-from amem_integrations.store.edge import EdgeEngine
+from amem_integrations.stores.edge.engine import EdgeEngine
 from amem_integrations.testing import ScriptedChatModel
 from tests.faults.whole import wrongs
 from tests.support import chat_model, links_everything, open_memory
@@ -104,7 +104,9 @@ def _write(order: Order, marks: int) -> None:
         with _open(order, model, formation="off") as memory:
             report["lost"] += _lost(memory, order)
             report["wrongs"] += wrongs(memory)
-            formed = [memory.health(namespace).get("formed", 0) for namespace in _namespaces(order)]
+            formed = [
+                memory.admin.health(namespace).get("formed", 0) for namespace in _namespaces(order)
+            ]
         path_of(order, "report").write_text(json.dumps({**report, "formed": sum(formed)}))
         code = 0
     finally:

@@ -24,7 +24,7 @@ def form(memory: AgenticMemory, notes: Sequence[Note]) -> list[Note]:
 
 
 def events(memory: AgenticMemory) -> Mapping[str, int]:
-    return memory.health()
+    return memory.admin.health()
 
 
 def answering(change: Callable[[list[dict[str, Any]]], Any]) -> ScriptedChatModel:

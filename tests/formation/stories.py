@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from amem_integrations.formation.retract import without
-from amem_integrations.formation.revise import revised
-from amem_integrations.note import Link, Note, Revision, Status, make_note
-from amem_integrations.store.schema import link_from, revision_json
+from amem_integrations.core.note import Link, Note, Revision, Status, make_note
+from amem_integrations.revisions.retract import without
+from amem_integrations.revisions.revise import revised
+from amem_integrations.stores.codec import link_from, revision_json
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 FIELDS = ("content", "keywords", "tags", "context")

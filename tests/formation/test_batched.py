@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from amem_integrations import Status
+from amem_integrations.analysts.prompts.rendering import SUBJECT_CHARS
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.batch import BATCH_CHARS
 from amem_integrations.formation.state import initial_state
-from amem_integrations.models.prompts.rendering import SUBJECT_CHARS
 from tests.formation.batches import REDIS, answering, events, form, raw, steps
 from tests.support import (
     again,
@@ -132,7 +132,7 @@ def test_a_note_links_to_an_earlier_one_of_its_batch_and_lets_it_evolve() -> Non
         assert first.revision is not None
         assert first.revision.kind == "evolved"
         assert events(memory)["evolution.merged"] > 0
-        assert memory.check() == []
+        assert memory.admin.check() == []
 
 
 def test_an_earlier_note_keeps_its_own_understanding_when_a_later_one_evolves_it() -> None:
@@ -252,4 +252,4 @@ def test_without_a_model_a_batch_links_to_the_turn_before() -> None:
         first, second, third = form(memory, raw(memory, REDIS, session="s"))
         assert first.id in {link.to for link in second.outgoing}
         assert second.id in {link.to for link in third.outgoing}
-        assert memory.check() == []
+        assert memory.admin.check() == []

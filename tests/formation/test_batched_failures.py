@@ -96,7 +96,7 @@ def test_in_an_outage_no_note_is_asked_for_alone() -> None:
 def test_a_note_that_spoilt_a_question_is_judged_alone_the_next_time(
     error: Exception, alone: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("amem_integrations.models.analyst_chat._FIRST_WAIT", 0.0)
+    monkeypatch.setattr("amem_integrations.analysts.llm._FIRST_WAIT", 0.0)
     failing = [error]
 
     def answer(messages: Sequence[BaseMessage]) -> Any:

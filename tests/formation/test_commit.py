@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory, Status
+from amem_integrations.core.io import run
 from amem_integrations.errors import AnalysisError
 from amem_integrations.formation import commit
-from amem_integrations.formation.embedding import embedded_points
 from amem_integrations.formation.state import failed, initial_state
-from amem_integrations.lifecycle import revise
-from amem_integrations.ports import run
-from amem_integrations.store.reading import load
+from amem_integrations.revisions import update
+from amem_integrations.stores.read import load
+from amem_integrations.stores.write import embedded_points
 from tests.support import again, chat_model, judgement, links_everything, open_memory
 
 
@@ -52,8 +52,8 @@ def test_a_neighbour_changed_meanwhile_is_not_overwritten(
     assert {"seen-Memcached", "seen-violin"} <= set(found.keywords)
     assert "Memcached" in found.context
     assert [r.kind for r in memory.history(old)] == ["formed", "evolved", "evolved"]
-    assert memory.health()["evolution.merged"] == 1
-    assert memory.check() == []
+    assert memory.admin.health()["evolution.merged"] == 1
+    assert memory.admin.check() == []
 
 
 @pytest.mark.parametrize("mode", ["fused", "staged"])
@@ -67,7 +67,7 @@ def test_a_note_forgotten_before_it_is_judged_ends_its_formation(mode: Any, afte
                 memory.forget(raw)
         assert step["commit"]["outcomes"][raw.id]["status"] == "gone"
         assert memory.get(raw) is None
-        assert memory.check() == []
+        assert memory.admin.check() == []
 
 
 def test_a_note_forgotten_while_it_is_formed_does_not_come_back(
@@ -80,7 +80,7 @@ def test_a_note_forgotten_while_it_is_formed_does_not_come_back(
     assert memory.get(raw) is None
     assert again(memory, old).keywords == old.keywords
     assert memory.count() == 1
-    assert memory.health()["formation.gone"] == 1
+    assert memory.admin.health()["formation.gone"] == 1
 
 
 def test_a_candidate_forgotten_meanwhile_leaves_no_trace_and_the_note_is_judged_again(
@@ -90,8 +90,8 @@ def test_a_candidate_forgotten_meanwhile_leaves_no_trace_and_the_note_is_judged_
     judge.meanwhile = lambda: memory.forget(old)
     note = memory.add("The violin lesson")
     assert (note.status, note.links) == (Status.FORMED, ())
-    assert memory.health()["formation.stale"] == 1
-    assert memory.check() == []
+    assert memory.admin.health()["formation.stale"] == 1
+    assert memory.admin.check() == []
 
 
 def test_a_candidate_given_new_text_meanwhile_is_judged_again(
@@ -102,7 +102,7 @@ def test_a_candidate_given_new_text_meanwhile_is_judged_again(
     note = memory.add("The violin lesson")
     assert note.status is Status.FORMED
     assert "seen-violin" in again(memory, old).keywords
-    assert memory.health()["formation.stale"] == 1
+    assert memory.admin.health()["formation.stale"] == 1
 
 
 @pytest.mark.parametrize("mode", ["fused", "staged", "batched"])
@@ -127,7 +127,7 @@ def test_a_candidate_given_new_text_in_the_last_moment_is_judged_again(
         note = memory.add("The violin lesson")
         assert note.status is Status.FORMED
         assert "redis" not in note.context
-        assert memory.health()["formation.stale"] == 1
+        assert memory.admin.health()["formation.stale"] == 1
 
 
 def test_what_is_formed_while_a_candidate_is_given_new_text_is_formed_again(
@@ -139,17 +139,17 @@ def test_what_is_formed_while_a_candidate_is_given_new_text_is_formed_again(
     with open_memory(model=chat_model(copies)) as memory:
         old = memory.add("The redis cache")
         raw = memory.add("The violin lesson", formation="off")
-        replace = revise.change
+        replace = update.change
 
         async def while_another_forms(*args: Any) -> bool:
-            monkeypatch.setattr(revise, "change", replace)
+            monkeypatch.setattr(update, "change", replace)
             assert memory.resume() == 1
             return await replace(*args)
 
-        monkeypatch.setattr(revise, "change", while_another_forms)
+        monkeypatch.setattr(update, "change", while_another_forms)
         memory.update(old, "A kayak trip")
         assert again(memory, raw).context == "The violin lesson A kayak trip"
-        assert memory.check() == []
+        assert memory.admin.check() == []
 
 
 def test_a_note_updated_while_it_is_formed_is_formed_from_the_new_text(
@@ -179,8 +179,8 @@ def test_a_neighbour_that_never_stays_as_it_was_read_does_not_keep_a_note_from_b
     assert note.status is Status.FORMED
     assert [link.to for link in note.links] == [old.id]
     assert again(memory, old).keywords == old.keywords
-    assert memory.health()["dropped.evolution.contention"] == 1
-    assert memory.check() == []
+    assert memory.admin.health()["dropped.evolution.contention"] == 1
+    assert memory.admin.check() == []
 
 
 def test_ids_that_were_not_offered_are_dropped_and_counted() -> None:
@@ -197,7 +197,7 @@ def test_ids_that_were_not_offered_are_dropped_and_counted() -> None:
         memory.add("The redis cache")
         note = memory.add("The violin lesson")
         assert (note.status, note.links) == (Status.FORMED, ())
-        health = memory.health()
+        health = memory.admin.health()
         assert health["dropped.link.not_offered"] == 2
         assert health["dropped.evolution.not_offered"] == 1
 
@@ -221,7 +221,7 @@ def test_failures_park_the_note_which_stays_findable_and_can_be_retried() -> Non
         assert memory.search("redis")[0].note.id == note.id
         broken = False
         assert memory.resume() == 0
-        assert memory.retry() == 1
+        assert memory.admin.retry() == 1
         assert again(memory, note).status is Status.FORMED
 
 

@@ -128,7 +128,7 @@ def test_a_note_in_review_is_formed_by_nobody_else() -> None:
         turned_down = again(memory, raw)
         assert turned_down.last_error == "turned down in review"
         assert turned_down.version == raw.version
-        assert memory.retry() == 1
+        assert memory.admin.retry() == 1
         assert again(memory, raw).status is Status.FORMED
 
 
@@ -185,7 +185,7 @@ def test_one_run_can_serve_several_notes(mode: Any) -> None:
         assert {o["status"] for o in done["outcomes"].values()} == {"formed"}
         second: Note = again(memory, raws[1])
         assert [link.to for link in second.outgoing] == [raws[0].id]
-        assert memory.check() == []
+        assert memory.admin.check() == []
 
 
 def test_a_finished_note_is_not_formed_twice() -> None:

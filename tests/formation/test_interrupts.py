@@ -30,7 +30,7 @@ def test_an_interrupt_in_a_judgement_stops_the_graph_and_can_be_resumed() -> Non
         stopped: Any = graph.invoke(initial_state([raw]), CONFIG)
         assert stopped["__interrupt__"][0].value == "may The redis cache be sent?"
         assert again(memory, raw).last_error is None
-        assert "model.error" not in memory.health()
+        assert "model.error" not in memory.admin.health()
         graph.invoke(Command(resume="Approved by Ann."), CONFIG)
         assert context_of(memory, raw) == "Approved by Ann."
 

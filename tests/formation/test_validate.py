@@ -10,6 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amem_integrations.core.analysis import Evolution, LinkProposal, Understanding
+from amem_integrations.core.note import (
+    MAX_CONTEXT_CHARS,
+    MAX_KEYWORDS,
+    MAX_TAGS,
+    MAX_TERM_CHARS,
+    Link,
+    Note,
+    make_note,
+)
 from amem_integrations.formation.validate import (
     MAX_LINKS,
     MAX_REASON_CHARS,
@@ -19,16 +29,6 @@ from amem_integrations.formation.validate import (
     evolved,
     merged,
     understood,
-)
-from amem_integrations.judgement import Evolution, LinkProposal, Understanding
-from amem_integrations.note import (
-    MAX_CONTEXT_CHARS,
-    MAX_KEYWORDS,
-    MAX_TAGS,
-    MAX_TERM_CHARS,
-    Link,
-    Note,
-    make_note,
 )
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import pytest
 
+from amem_integrations.core.note import Note, make_note
 from amem_integrations.errors import StoreClosedError, StoreUnavailableError
 from amem_integrations.formation.worker import Batch, Worker
-from amem_integrations.note import Note, make_note
 
 NOTE = make_note("tea", namespace=("default",), now=datetime(2026, 3, 1, tzinfo=UTC))
 

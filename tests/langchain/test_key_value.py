@@ -38,7 +38,7 @@ def memory() -> Iterator[AgenticMemory]:
 @pytest.fixture
 def store(memory: AgenticMemory) -> Iterator[AMemKeyValueStore[Any]]:
     yield AMemKeyValueStore(memory)
-    memory.forget_namespace("key-value")
+    memory.admin.forget_namespace("key-value")
 
 
 class TestStandardSync(BaseStoreSyncTests[bytes]):

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory, Note
-from amem_integrations.conditions import match
+from amem_integrations.core.filters import match
+from amem_integrations.core.io import run
 from amem_integrations.langgraph import AMemStore
-from amem_integrations.ports import run
-from amem_integrations.store.reading import every_point
+from amem_integrations.stores.read import every_point
 from tests.support import chat_model, open_memory
 
 NS = ("users", "ann")
@@ -33,7 +33,7 @@ def memory_fixture(opened: AgenticMemory) -> Iterator[AgenticMemory]:
     """A memory with a model that links everything."""
     yield opened
     # Let the background finish; unlike `flush`, do not wait for the disk.
-    assert opened._wait(60)
+    assert opened._assembly.wait(60)
     run(opened._sync.engine.delete(match("kind", "note", "revision")))
 
 

@@ -142,7 +142,7 @@ def test_the_text_is_remembered_and_the_rest_is_counted(memory: AgenticMemory) -
 
 def test_nothing_of_a_picture_is_stored(memory: AgenticMemory) -> None:
     tell(memory, text("My boat"), *(block for block, _ in BLOCKS))
-    stored = "".join(memory.export("calvin"))
+    stored = "".join(memory.admin.export("calvin"))
     assert "My boat" in stored
     assert PNG not in stored
     assert "example.org" not in stored
@@ -151,7 +151,7 @@ def test_nothing_of_a_picture_is_stored(memory: AgenticMemory) -> None:
 def test_a_picture_alone_is_no_note_and_is_counted(memory: AgenticMemory) -> None:
     tell(memory, BLOCKS[0][0])
     assert list(remembered(memory)) == ["A boat."]
-    assert memory.health()["attachments.alone"] == 1
+    assert memory.admin.health()["attachments.alone"] == 1
 
 
 def test_a_captioner_tells_what_a_picture_shows(memory: AgenticMemory) -> None:
@@ -197,7 +197,7 @@ def test_a_captioner_that_fails_fails_no_turn(memory: AgenticMemory) -> None:
 
     tell(memory, text("My boat"), BLOCKS[0][0], captioner=fail)
     assert "My boat" in remembered(memory)
-    assert memory.health()["captions.failed"] == 1
+    assert memory.admin.health()["captions.failed"] == 1
 
 
 def test_a_caption_is_found_and_pictures_can_be_asked_for(memory: AgenticMemory) -> None:

@@ -7,11 +7,11 @@ import pytest
 from langchain.agents import create_agent
 
 from amem_integrations import AgenticMemory
-from amem_integrations.conditions import match
+from amem_integrations.core.filters import match
+from amem_integrations.core.io import run
 from amem_integrations.errors import StoreWriteError
 from amem_integrations.langgraph import AMemMiddleware
-from amem_integrations.ports import run
-from amem_integrations.store.uses import all_uses
+from amem_integrations.stores.uses import all_uses
 from tests.langgraph.agents import answers, config, said
 from tests.support import open_memory
 
@@ -74,7 +74,7 @@ def test_an_answer_is_not_held_up_by_a_report_that_fails(
     chat = agent(forgetful, "On Tuesday morning you play the violin.")
     state = chat.invoke(said(ASKED), config("calvin", "monday"))
     assert "violin" in state["messages"][-1].text
-    assert forgetful.health()["langgraph.feedback.failed"] == 1
+    assert forgetful.admin.health()["langgraph.feedback.failed"] == 1
 
 
 def test_without_a_policy_nothing_is_reported() -> None:

@@ -71,7 +71,7 @@ async def test_earlier_turns_of_the_thread_are_left_alone(judge: ScriptedChatMod
     async with await AgenticMemory.aopen(embedder=EMBEDDER, model=judge, formation="off") as memory:
         graph = chat(memory, answers("A fine name.", "Susie."))
         await graph.ainvoke(said(TOLD), config("calvin", "monday"))
-        await memory.aforget_namespace(CALVIN)
+        await memory.admin.aforget_namespace(CALVIN)
         await graph.ainvoke(said(ASKED), config("calvin", "monday"))
         notes = await memory.arecent(namespace=CALVIN)
         assert {note.content for note in notes} == {ASKED, "Susie."}

@@ -44,7 +44,7 @@ def opened() -> Iterator[AgenticMemory]:
 def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
     yield opened
     for namespace in opened.namespaces():
-        opened.forget_namespace(namespace)
+        opened.admin.forget_namespace(namespace)
 
 
 def agent(memory: AgenticMemory, model: Any, *, tools: Any = (), **settings: Any) -> Any:
@@ -326,7 +326,7 @@ class Context:
 
 def test_the_user_may_stand_in_the_run_s_context(memory: AgenticMemory) -> None:
     for namespace in (USERS, lambda runtime: ("users", runtime.context.user_id)):
-        memory.forget_namespace(CALVIN)
+        memory.admin.forget_namespace(CALVIN)
         chat = agent(memory, answers("Fine."), namespace=namespace, context_schema=Context)
         thread: Any = {"configurable": {"thread_id": "one"}}
         chat.invoke(said(TOLD), thread, context=Context("calvin"))
@@ -414,7 +414,7 @@ async def test_a_judge_that_is_down_does_not_fail_the_reply() -> None:
         done = await chat.ainvoke(said(TOLD), config("calvin", "one"))
         assert done["messages"][-1].text == "Fine."
         assert await memory.acount(CALVIN) == 2
-        assert (await memory.ahealth())["formation.failed"] >= 2
+        assert (await memory.admin.ahealth())["formation.failed"] >= 2
 
 
 def test_a_model_that_fails_fails_as_it_would_without_memory(memory: AgenticMemory) -> None:
@@ -426,11 +426,11 @@ def test_a_model_that_fails_fails_as_it_would_without_memory(memory: AgenticMemo
 
 def test_text_that_cannot_be_kept_does_not_keep_the_answer_out(memory: AgenticMemory) -> None:
     chat = agent(memory, answers("Fine."))
-    before = memory.health().get("langgraph.remember.unusable", 0)
+    before = memory.admin.health().get("langgraph.remember.unusable", 0)
     chat.invoke(said("\u200b"), config("calvin", "one"))
     [note] = memory.recent(namespace=CALVIN)
     assert note.content == "Fine."
-    assert memory.health()["langgraph.remember.unusable"] == before + 1
+    assert memory.admin.health()["langgraph.remember.unusable"] == before + 1
 
 
 def test_a_message_without_text_is_answered_and_not_remembered(memory: AgenticMemory) -> None:

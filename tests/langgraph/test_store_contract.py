@@ -12,10 +12,10 @@ import pytest
 from langgraph.store.base import BaseStore, IndexConfig, TTLConfig
 
 from amem_integrations import AgenticMemory
-from amem_integrations.conditions import match
-from amem_integrations.forming import Formation
+from amem_integrations.core.filters import match
+from amem_integrations.core.io import run
 from amem_integrations.langgraph import AMemStore
-from amem_integrations.ports import run
+from amem_integrations.memory.pipeline import Formation
 from amem_integrations.testing.store_contract import StoreContract
 from amem_integrations.testing.store_contract.base import ContractBase
 from amem_integrations.testing.store_contract.finding import FindingContract
@@ -78,7 +78,7 @@ class OneMemory(ContractBase):
         with AMemStore(self.memory, index=fields, ttl=ttl, formation=self.formation) as store:
             yield store
         self.settle()
-        assert self.memory.check() == []
+        assert self.memory.admin.check() == []
 
     @classmethod
     def empty(cls) -> None:
@@ -88,7 +88,7 @@ class OneMemory(ContractBase):
     @classmethod
     def settle(cls) -> None:
         """Let the background finish; unlike `flush`, do not wait for the disk."""
-        assert cls.memory._wait(60)
+        assert cls.memory._assembly.wait(60)
 
     def pass_time(self, seconds: float) -> None:
         type(self).now += timedelta(seconds=seconds)

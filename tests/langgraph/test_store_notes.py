@@ -8,10 +8,10 @@ import pytest
 from langgraph.store.base import InvalidNamespaceError
 
 from amem_integrations import AgenticMemory, Status
+from amem_integrations.core.io import run
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.langgraph import AMemStore
-from amem_integrations.ports import run
-from amem_integrations.store.reading import every_point
+from amem_integrations.stores.read import every_point
 from amem_integrations.testing import ScriptedChatModel
 from tests.langgraph.stores import (
     NS,
@@ -113,7 +113,7 @@ def test_an_item_without_text_is_no_models_business(memory: AgenticMemory) -> No
     assert memory.usage().total.calls == calls
     assert memory.resume() == 0
     assert memory.search("redis cache", namespace=NS) == []
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def test_new_text_takes_back_what_the_old_had_caused(store: AMemStore) -> None:
@@ -124,7 +124,7 @@ def test_new_text_takes_back_what_the_old_had_caused(store: AMemStore) -> None:
     assert "seen-Zanzibar" not in note(store, "old").keywords
     assert "seen-Violin" in note(store, "old").keywords
     assert "Zanzibar" not in stored(store.memory)
-    assert store.memory.check() == []
+    assert store.memory.admin.check() == []
 
 
 def test_a_new_value_with_the_same_text_keeps_what_was_understood(store: AMemStore) -> None:
@@ -153,7 +153,7 @@ def test_deleting_an_item_forgets_what_it_caused(store: AMemStore) -> None:
     store.delete(NS, "new")
     assert "Zanzibar" not in stored(store.memory)
     assert note(store, "old").links == ()
-    assert store.memory.check() == []
+    assert store.memory.admin.check() == []
 
 
 def test_the_whole_value_is_read_without_its_keys() -> None:

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from amem_integrations import AgenticMemory
-from amem_integrations.formation.revise import revised
-from amem_integrations.lifecycle.change import change
+from amem_integrations.core.io import run
+from amem_integrations.core.note import Link, Note
 from amem_integrations.lifecycle.maintain import Maintained
-from amem_integrations.note import Link, Note
-from amem_integrations.ports import run
-from amem_integrations.store.reading import load
+from amem_integrations.revisions.change import change
+from amem_integrations.revisions.revise import revised
+from amem_integrations.stores.read import load
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -48,12 +48,12 @@ class Lived:
     def use(self, *ids: str, session: str | None = None, days: float = 1, **how: Any) -> None:
         """Report a use of these notes, some days later."""
         self.days += days
-        self.memory.feedback(list(ids), session=session, namespace=self.namespace, **how)
+        self.memory.lifecycle.feedback(list(ids), session=session, namespace=self.namespace, **how)
 
     def maintain(self, days: float = 0) -> Maintained:
         """What maintenance does, some days later."""
         self.days += days
-        return self.memory.maintain(self.namespace)
+        return self.memory.lifecycle.maintain(self.namespace)
 
     def link(self, source: str, to: str, weight: float = 0.5, kind: str = "related") -> None:
         """Have one note link to another, as if a model had said so."""

@@ -7,7 +7,7 @@ from typing import Any
 from unittest.mock import patch
 
 from amem_integrations import AgenticMemory
-from tests.store.loopback import shared_server
+from tests.stores.loopback import shared_server
 from tests.support import open_memory
 
 TEXTS = ("The redis cache", "Redis eviction policy", "The violin lesson")

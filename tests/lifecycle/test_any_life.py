@@ -15,15 +15,15 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from amem_integrations import AgenticMemory, Link, Note, Policy, Status
-from amem_integrations.formation.revise import revised
-from amem_integrations.lifecycle.audit import audit
-from amem_integrations.lifecycle.change import change
-from amem_integrations.lifecycle.conflicts import contest
+from amem_integrations.core.io import run
+from amem_integrations.core.status import NEW
+from amem_integrations.lifecycle.audits import audit
 from amem_integrations.lifecycle.plan import Consolidation
-from amem_integrations.ports import run
-from amem_integrations.standing import NEW
-from amem_integrations.store.reading import every_note
-from amem_integrations.store.schema import within
+from amem_integrations.revisions.change import change
+from amem_integrations.revisions.revise import revised
+from amem_integrations.revisions.supersede import contest
+from amem_integrations.stores.codec import within
+from amem_integrations.stores.read import every_note
 from tests.lifecycle.days import START, Days, Lived
 from tests.support import chat_model, judgement, open_memory
 
@@ -150,49 +150,49 @@ class Story(Lived):
         if note.status is not Status.QUARANTINED and not note.contested_by:
             return None
         undo = self.back()
-        self.memory.resolve(note, "keep" if other % 2 else "retire")
+        self.memory.lifecycle.resolve(note, "keep" if other % 2 else "retire")
         return undo
 
     def archived(self, one: int, other: int) -> Undo | None:
         note = self.note(self.ids[one])
         if note.status in (Status.ARCHIVED, Status.RAW):
             return None
-        self.memory.archive(note)
-        return lambda: self.memory.restore(note)
+        self.memory.lifecycle.archive(note)
+        return lambda: self.memory.lifecycle.restore(note)
 
     def restored(self, one: int, other: int) -> Undo | None:
         note = self.note(self.ids[one])
         if note.status is not Status.ARCHIVED:
             return None
         undo = self.back()
-        self.memory.restore(note)
+        self.memory.lifecycle.restore(note)
         return undo
 
     def consolidated(self, one: int, other: int) -> Undo | None:
         """What says the same is merged."""
         undo = self.back()
-        plan = self.memory.consolidate(self.namespace, similarity=0.1)
+        plan = self.memory.lifecycle.consolidate(self.namespace, similarity=0.1)
         wanted = Consolidation(plan.namespace, merges=plan.merges, versions=plan.versions)
-        return undo if self.memory.apply(wanted) else None
+        return undo if self.memory.lifecycle.apply(wanted) else None
 
     def gossiped(self, one: int, other: int) -> Undo | None:
         """A note that changes others at once, or has to wait, as it is believed; taken back."""
         source = "user" if one % 2 else None
         id = self.add(f"Gossip on redis and the violin, part {next(_runs)}.", source=source)
-        return lambda: self.memory.revert_cause(id, namespace=self.namespace)
+        return lambda: self.memory.lifecycle.revert_cause(id, namespace=self.namespace)
 
     def accepted(self, one: int, other: int) -> Undo | None:
-        waiting = self.memory.proposals(self.namespace)
+        waiting = self.memory.lifecycle.proposals(self.namespace)
         if not waiting or self.note(waiting[0].target).status is not Status.FORMED:
             return None
         undo = self.back()
-        self.memory.accept(waiting[0])
+        self.memory.lifecycle.accept(waiting[0])
         return undo
 
     def rejected(self, one: int, other: int) -> Undo | None:
-        waiting = self.memory.proposals(self.namespace)
+        waiting = self.memory.lifecycle.proposals(self.namespace)
         if waiting:
-            self.memory.reject(waiting[0])
+            self.memory.lifecycle.reject(waiting[0])
         return None
 
 
@@ -261,9 +261,9 @@ def test_whatever_the_lifecycle_did_is_undone_in_turn(
     for step, one, other in steps:
         if undo := step(story, one, other):
             undos.append(undo)
-        assert memory.check() == []
+        assert memory.admin.check() == []
     for undo in reversed(undos):
         undo()
-        assert memory.check() == []
+        assert memory.admin.check() == []
     assert story.equals() == before
-    memory.forget_namespace(story.namespace)
+    memory.admin.forget_namespace(story.namespace)

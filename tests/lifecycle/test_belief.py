@@ -30,7 +30,7 @@ def memory(days: Days) -> Iterator[AgenticMemory]:
 @pytest.fixture
 def lived(memory: AgenticMemory, days: Days) -> Iterator[Lived]:
     yield Lived(memory, days, "a")
-    memory.forget_namespace("a")
+    memory.admin.forget_namespace("a")
 
 
 def test_hits_and_notes_carry_the_confidence_of_the_moment(lived: Lived) -> None:
@@ -106,13 +106,13 @@ def test_without_a_policy_time_changes_nothing(days: Days) -> None:
 def test_importing_again_leaves_weights_that_moved(lived: Lived) -> None:
     one, other = lived.add(CACHE), lived.add(VIOLIN)
     lived.link(one, other)
-    lines = list(lived.memory.export("a"))
+    lines = list(lived.memory.admin.export("a"))
     lived.use(one, other)
     lived.maintain()
     before = lived.note(one)
     assert before.outgoing[0].weight != 0.5
     for replacing in (False, True):
-        imported = lived.memory.import_(lines, replace=replacing)
+        imported = lived.memory.admin.import_(lines, replace=replacing)
         assert (imported.notes, imported.replaced, imported.kept) == (0, 0, 2)
         assert lived.note(one) == before
 
@@ -123,9 +123,9 @@ def test_weights_and_when_they_moved_are_carried_to_another_namespace(lived: Liv
     lived.use(one, other)
     lived.maintain()
     [link] = lived.note(one).outgoing
-    lived.memory.import_(list(lived.memory.export("a")), namespace="b")
+    lived.memory.admin.import_(list(lived.memory.admin.export("a")), namespace="b")
     carried = [each for note in lived.memory.recent(namespace="b") for each in note.outgoing]
-    lived.memory.forget_namespace("b")
+    lived.memory.admin.forget_namespace("b")
     assert [(each.used_at, each.weight) for each in carried] == [
         (link.used_at, pytest.approx(link.weight, abs=1e-6))
     ]

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from amem_integrations.core.note import Note, make_note
+from amem_integrations.core.status import Life, Tier
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.confidence import base, confidence, explain, source_of
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.note import Note, make_note
-from amem_integrations.standing import Life, Tier
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

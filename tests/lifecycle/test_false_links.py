@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory, Link
-from amem_integrations.ports import run
-from amem_integrations.store.reading import every_note
-from amem_integrations.store.schema import within
+from amem_integrations.core.io import run
+from amem_integrations.stores.codec import within
+from amem_integrations.stores.read import every_note
 from tests.lifecycle.days import Days
 from tests.support import chat_model, judgement, open_memory
 
@@ -101,11 +101,11 @@ def lived() -> Iterator[Lived]:
                 question = f"What is new at the {matter}?"
                 hits = memory.search(question, namespace=HOME, k=6)
                 helped = [hit for hit in hits if _MATTER[hit.note.content] == matter]
-                memory.feedback(helped, query=question, session=f"use{use}")
+                memory.lifecycle.feedback(helped, query=question, session=f"use{use}")
             if use % 2:
-                memory.maintain(HOME)
+                memory.lifecycle.maintain(HOME)
         yield Lived(before, links_of(memory), memory)
-        assert memory.check() == []
+        assert memory.admin.check() == []
 
 
 def test_three_of_ten_links_are_false_to_begin_with(lived: Lived) -> None:

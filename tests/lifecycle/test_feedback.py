@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from amem_integrations import AgenticMemory
-from amem_integrations.conditions import match
+from amem_integrations.core.filters import match
+from amem_integrations.core.io import run
+from amem_integrations.core.namespace import DEFAULT
+from amem_integrations.core.note import Hit, Link, make_note
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.feedback import used_in
-from amem_integrations.namespace import DEFAULT
-from amem_integrations.note import Hit, Link, make_note
-from amem_integrations.ports import run
-from amem_integrations.store.uses import all_uses, queries_of
+from amem_integrations.stores.uses import all_uses, queries_of
 from tests.lifecycle.days import START as NOW
 from tests.support import EMBEDDER, again, open_memory
 
@@ -36,13 +36,13 @@ def shared() -> Iterator[AgenticMemory]:
 def memory(shared: AgenticMemory) -> Iterator[AgenticMemory]:
     yield shared
     for namespace in shared.namespaces():
-        shared.forget_namespace(namespace)
+        shared.admin.forget_namespace(namespace)
     assert reports(shared) == 0
 
 
 def test_a_report_keeps_who_was_used_when_and_for_what(memory: AgenticMemory) -> None:
     found = [memory.add(text) for text in TEXTS[:2]]
-    assert memory.feedback(found, query="what evicts?", session="monday") == 2
+    assert memory.lifecycle.feedback(found, query="what evicts?", session="monday") == 2
     [use] = run(all_uses(memory._sync, DEFAULT))
     assert use.notes == tuple(note.id for note in found)
     assert (use.outcome, use.session) == ("used", "monday")
@@ -53,14 +53,14 @@ def test_a_report_keeps_who_was_used_when_and_for_what(memory: AgenticMemory) ->
 
 def test_a_report_changes_no_note(memory: AgenticMemory) -> None:
     note = memory.add(TEXTS[0])
-    memory.feedback(note)
+    memory.lifecycle.feedback(note)
     assert memory.get(note) == note
 
 
 def test_a_report_tells_of_the_links_that_led_there(memory: AgenticMemory) -> None:
     source, to = (memory.add(text) for text in TEXTS[:2])
     link = Link(source.id, to.id, "both of Tuesday", NOW)
-    memory.feedback([Hit(to, 1.0, {"link": 1.0}, link)])
+    memory.lifecycle.feedback([Hit(to, 1.0, {"link": 1.0}, link)])
     [use] = run(all_uses(memory._sync, DEFAULT))
     assert (use.notes, use.ways) == ((to.id,), ((source.id, to.id),))
     memory.forget(source)
@@ -71,13 +71,13 @@ def test_a_report_tells_of_the_links_that_led_there(memory: AgenticMemory) -> No
 def test_of_notes_that_are_gone_nothing_is_kept(memory: AgenticMemory) -> None:
     note = memory.add(TEXTS[0])
     memory.forget(note)
-    assert memory.feedback(note) == 0
+    assert memory.lifecycle.feedback(note) == 0
     assert reports(memory) == 0
 
 
 def test_forgetting_a_note_forgets_its_reports(memory: AgenticMemory) -> None:
     note = memory.add(TEXTS[0])
-    memory.feedback(note, query="which?")
+    memory.lifecycle.feedback(note, query="which?")
     memory.forget(note)
     assert reports(memory) == 0
 
@@ -86,13 +86,13 @@ def test_what_is_reported_of_others_outlives_a_note_but_not_what_was_asked(
     memory: AgenticMemory,
 ) -> None:
     first, second, third = (memory.add(text) for text in TEXTS)
-    memory.feedback([first, second, third], query="all of them?", session="monday")
+    memory.lifecycle.feedback([first, second, third], query="all of them?", session="monday")
     memory.forget(first)
     [use] = run(all_uses(memory._sync, DEFAULT))
     assert (use.notes, use.session) == ((second.id, third.id), "monday")
     assert run(queries_of(memory._sync, [use])) == []
     memory.forget(third)
-    assert memory.maintain().uses == 1
+    assert memory.lifecycle.maintain().uses == 1
     assert again(memory, second).life.clean == 1
     memory.forget(second)
     assert reports(memory) == 0
@@ -100,15 +100,15 @@ def test_what_is_reported_of_others_outlives_a_note_but_not_what_was_asked(
 
 def test_forgetting_a_namespace_forgets_its_reports_and_no_others(memory: AgenticMemory) -> None:
     for namespace in ("a", "b"):
-        memory.feedback(memory.add(TEXTS[0], namespace=namespace))
-    memory.forget_namespace("a")
+        memory.lifecycle.feedback(memory.add(TEXTS[0], namespace=namespace))
+    memory.admin.forget_namespace("a")
     assert reports(memory) == 1
 
 
 def test_a_report_is_about_notes_of_one_namespace(memory: AgenticMemory) -> None:
     both = [memory.add(TEXTS[0], namespace=namespace) for namespace in ("a", "b")]
     with pytest.raises(InvalidInputError, match="one namespace"):
-        memory.feedback(both)
+        memory.lifecycle.feedback(both)
 
 
 @pytest.mark.parametrize(
@@ -118,12 +118,12 @@ def test_a_report_that_can_be_none_is_refused(
     memory: AgenticMemory, notes: list[str], outcome: str
 ) -> None:
     with pytest.raises(InvalidInputError):
-        memory.feedback(notes, outcome)  # type: ignore[arg-type]
+        memory.lifecycle.feedback(notes, outcome)  # type: ignore[arg-type]
 
 
 async def test_both_forms_report_alike(memory: AgenticMemory) -> None:
     note = await memory.aadd(TEXTS[0])
-    assert await memory.afeedback(note) == memory.feedback(note) == 1
+    assert await memory.lifecycle.afeedback(note) == memory.lifecycle.feedback(note) == 1
     assert reports(memory) == 2
 
 
@@ -168,9 +168,9 @@ def test_a_chinese_reply_is_read_in_words() -> None:
 def test_what_a_reply_used_is_reported(memory: AgenticMemory) -> None:
     memory.add_many(TEXTS)
     found = memory.search("what evicts?", k=3)
-    used = memory.feedback_from_reply(found, "Redis does, by LRU.", query="what evicts?")
+    used = memory.lifecycle.feedback_from_reply(found, "Redis does, by LRU.", query="what evicts?")
     assert [hit.note.content for hit in used] == [TEXTS[0]]
     [use] = run(all_uses(memory._sync, DEFAULT))
     assert use.notes == (used[0].note.id,)
-    assert memory.feedback_from_reply(found, "No idea.") == []
+    assert memory.lifecycle.feedback_from_reply(found, "No idea.") == []
     assert reports(memory) == 1

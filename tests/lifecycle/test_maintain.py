@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from amem_integrations.clock import Clock
+from amem_integrations.core.clock import Clock
+from amem_integrations.core.io import SyncIO, run
+from amem_integrations.core.note import CORRECTS, REPEATS, Note, Status
+from amem_integrations.core.status import NEW, Tier
 from amem_integrations.errors import StoreError
 from amem_integrations.lifecycle.feedback import Report, feedback
 from amem_integrations.lifecycle.maintain import Maintained, maintain, maintain_if_due
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
-from amem_integrations.note import CORRECTS, REPEATS, Note, Status
-from amem_integrations.ports import SyncIO, run
-from amem_integrations.standing import NEW, Tier
+from tests.admin.fragile import Fragile, Killed
 from tests.lifecycle.days import Days, Lived
-from tests.lifecycle.fragile import Fragile, Killed
 from tests.support import again, open_memory
 
 NOTHING = Maintained()
@@ -96,7 +96,7 @@ def test_the_link_that_led_to_a_note_in_conflict_shrinks(lived: Lived) -> None:
         if hit.note.id == other
     )
     assert hit.via is not None
-    lived.memory.feedback(hit, "conflict")
+    lived.memory.lifecycle.feedback(hit, "conflict")
     lived.maintain()
     [link] = lived.note(one).outgoing
     assert link.weight == pytest.approx(0.56, abs=1e-6)
@@ -235,7 +235,7 @@ def test_a_bridge_is_undone_like_any_change(lived: Lived) -> None:
     bridged = lived.memory.history(other, namespace=lived.namespace)[0]
     lived.memory.revert(other, namespace=lived.namespace, to_version=bridged.version - 1)
     assert lived.note(other).outgoing == ()
-    assert lived.memory.check() == []
+    assert lived.memory.admin.check() == []
 
 
 def test_forgetting_one_end_of_a_bridge_leaves_no_trace(lived: Lived) -> None:
@@ -249,7 +249,7 @@ def test_forgetting_one_end_of_a_bridge_leaves_no_trace(lived: Lived) -> None:
         not each.changes.get("links") or one not in str(each.changes["links"])
         for each in lived.memory.history(other, namespace=lived.namespace)
     )
-    assert lived.memory.check() == []
+    assert lived.memory.admin.check() == []
 
 
 def test_questions_that_have_nothing_in_common_make_a_weak_bridge(lived: Lived) -> None:
@@ -280,10 +280,10 @@ def test_another_source_in_another_session_supports(lived: Lived) -> None:
     text = "The cache holds 512 entries."
     one = plain(lived, text, session="s", source="user")
     other = plain(lived, text, session="t", source="tool")
-    before = lived.memory.explain(one, namespace=lived.namespace)
+    before = lived.memory.lifecycle.explain(one, namespace=lived.namespace)
     lived.maintain()
     assert [lived.note(id).life.supports for id in (one, other)] == [1, 1]
-    after = lived.memory.explain(one, namespace=lived.namespace)
+    after = lived.memory.lifecycle.explain(one, namespace=lived.namespace)
     assert (before.consensus, after.consensus) == (0.0, 0.5)
     assert after.confidence > before.confidence
 
@@ -392,8 +392,8 @@ def test_a_store_that_fails_says_so(lived: Lived) -> None:
 async def test_both_forms_maintain(lived: Lived) -> None:
     note = plain(lived, "The cache")
     lived.use(note)
-    assert (await lived.memory.amaintain(lived.namespace)).uses == 1
-    assert await lived.memory.aexplain(note, namespace=lived.namespace) is not None
+    assert (await lived.memory.lifecycle.amaintain(lived.namespace)).uses == 1
+    assert await lived.memory.lifecycle.aexplain(note, namespace=lived.namespace) is not None
 
 
 def test_a_clock_that_was_wrong_once_does_not_stop_maintenance() -> None:
@@ -401,8 +401,8 @@ def test_a_clock_that_was_wrong_once_does_not_stop_maintenance() -> None:
     wrong += 3000
     with open_memory(formation="off", clock=wrong) as memory:
         known, note = memory.add("The redis cache"), memory.add("The violin lesson")
-        memory.feedback(known)
-        memory.maintain()
+        memory.lifecycle.feedback(known)
+        memory.lifecycle.maintain()
         io = memory._sync
         run(maintain_if_due(io, DEFAULT_POLICY, "tests"))
         # As after a restart: within a process, time never goes back.

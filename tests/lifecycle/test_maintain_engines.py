@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amem_integrations import AgenticMemory, Note
-from amem_integrations.note import Status
-from amem_integrations.ports import run
-from amem_integrations.standing import NEW, Tier
+from amem_integrations.core.io import run
+from amem_integrations.core.note import Status
+from amem_integrations.core.status import NEW, Tier
 from tests.lifecycle.days import Days, Lived
 from tests.lifecycle.engines import KINDS, open_on
 from tests.support import open_memory
@@ -36,23 +36,23 @@ def test_maintenance_does_the_same_on_every_engine(kind: str) -> None:
         assert [link.to for link in lived.note(ids[2]).outgoing] == [ids[0]]
         assert lived.note(ids[1]).outgoing == ()
         assert lived.maintain(0.5).uses == 0
-        assert memory.check() == []
+        assert memory.admin.check() == []
 
 
 async def test_two_at_once_count_nothing_twice(memory: AgenticMemory, days: Days) -> None:
-    memory.forget_namespace("a")
+    memory.admin.forget_namespace("a")
     lived = Lived(memory, days, "a")
     ids = [lived.add(f"The {word} of {word}s", session="s") for word in WORDS]
     lived.link(ids[0], ids[1], 0.3)
     for number in range(100):
         lived.use(*ids[:2], session=f"t{number % 4}", days=0.001)
-    done = await asyncio.gather(*(memory.amaintain("a") for _ in range(3)))
+    done = await asyncio.gather(*(memory.lifecycle.amaintain("a") for _ in range(3)))
     assert any(each.left for each in done)
-    memory.maintain("a")
+    memory.lifecycle.maintain("a")
     assert [lived.note(id).life.clean for id in ids] == [100, 100, 0, 0]
     [link] = lived.note(ids[0]).outgoing
     assert link.weight == pytest.approx(1 - 0.7 * 0.9**100, abs=1e-3)
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ happenings = st.one_of(
 def test_whatever_maintenance_did_undoes_cleanly(
     memory: AgenticMemory, days: Days, story: list[tuple[str, object, str]]
 ) -> None:
-    memory.forget_namespace("a")
+    memory.admin.forget_namespace("a")
     lived = Lived(memory, days, "a")
     ids = [lived.add(f"The {word} of {word}s", session="s") for word in WORDS]
     for id in ids:
@@ -103,9 +103,9 @@ def test_whatever_maintenance_did_undoes_cleanly(
             case _, set(used):
                 outcome = "conflict" if what == "conflict" else "used"
                 lived.use(*(ids[n] for n in sorted(used)), session=session, outcome=outcome)
-    assert memory.check() == []
+    assert memory.admin.check() == []
     for note in before:
         if lived.note(note.id).version > note.version:
             memory.revert(note.id, namespace="a", to_version=note.version)
     assert [as_it_stands(lived.note(id)) for id in ids] == list(map(as_it_stands, before))
-    assert memory.check() == []
+    assert memory.admin.check() == []

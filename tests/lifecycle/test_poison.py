@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory, Hit, Note
-from amem_integrations.finding import find
+from amem_integrations.core.io import run
 from amem_integrations.lifecycle.confidence import base
-from amem_integrations.ports import run
-from amem_integrations.store.reading import every_note, every_point
-from amem_integrations.store.schema import within
+from amem_integrations.memory.search import find
+from amem_integrations.stores.codec import within
+from amem_integrations.stores.read import every_note, every_point
+from tests.admin.hostile import KINDS, Fact, Hostile, asked, honest_facts, hostile_notes
 from tests.lifecycle.days import Days
-from tests.lifecycle.hostile import KINDS, Fact, Hostile, asked, honest_facts, hostile_notes
 from tests.support import chat_model, judgement, open_memory
 
 HOME = ("default",)
@@ -125,7 +125,7 @@ def formed() -> Iterator[Planted]:
     model = chat_model(gullible)
     with open_memory(model=model, mode="batched", lifecycle=True, clock=Days()) as memory:
         yield Planted(memory).plant(FACTS if LONG else asked(FACTS))
-        assert memory.check() == []
+        assert memory.admin.check() == []
 
 
 def test_there_are_five_of_each_of_six_kinds_among_three_hundred() -> None:
@@ -180,7 +180,7 @@ def test_no_hostile_note_changes_an_honest_one_or_lowers_its_trust(formed: Plant
 
 
 def test_what_they_would_change_waits(formed: Planted) -> None:
-    causes = {proposal.cause for proposal in formed.memory.proposals()}
+    causes = {proposal.cause for proposal in formed.memory.lifecycle.proposals()}
     assert causes <= formed.hostile.keys()
     assert len(causes) > len(HOSTILE) / 2
 
@@ -192,10 +192,10 @@ def test_reverting_one_cause_removes_every_trace_of_it(formed: Planted, kind: st
     id, hostile = next(each for each in formed.hostile.items() if each[1].kind == kind)
     mark = _mark(hostile)
     assert mark
-    mine = [proposal for proposal in memory.proposals() if proposal.cause == id]
-    targets = {memory.accept(proposal).id for proposal in mine}
+    mine = [proposal for proposal in memory.lifecycle.proposals() if proposal.cause == id]
+    targets = {memory.lifecycle.accept(proposal).id for proposal in mine}
     assert mark in _elsewhere(memory, id)
-    memory.revert_cause(id)
+    memory.lifecycle.revert_cause(id)
     assert id not in _elsewhere(memory, id)
     assert mark not in _elsewhere(memory, id)
     after = formed.notes()

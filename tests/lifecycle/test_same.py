@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from amem_integrations.core.note import CORRECTS, Link, Note, Status, make_note, note_id
 from amem_integrations.lifecycle.same import differ, gist, tokens
-from amem_integrations.note import CORRECTS, Link, Note, Status, make_note, note_id
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 OTHER = note_id(("a",), "other")

@@ -3,8 +3,8 @@
 import pytest
 
 from amem_integrations import Status
-from amem_integrations.lifecycle.audit import audit
-from amem_integrations.ports import run
+from amem_integrations.core.io import run
+from amem_integrations.lifecycle.audits import audit
 from tests.lifecycle.engines import KINDS, open_on
 from tests.support import again, chat_model, links_everything
 
@@ -17,12 +17,12 @@ def test_superseding_auditing_proposing_and_undoing_on_every_engine(kind: str) -
         newer = memory.add("The redis cache holds 900 entries", source="user", supersedes=honest)
         assert again(memory, honest).valid_until == newer.created_at
         run(audit(memory._sync, again(memory, honest), "why"))
-        assert [each.reason for each in memory.audits()] == ["why"]
-        assert memory.resolve(honest, "keep").status is Status.FORMED
-        [proposal] = [each for each in memory.proposals() if each.target == honest.id]
-        assert "seen-Hearsay" in memory.accept(proposal).keywords
-        undone = memory.revert_cause(hearsay)
+        assert [each.reason for each in memory.lifecycle.audits()] == ["why"]
+        assert memory.lifecycle.resolve(honest, "keep").status is Status.FORMED
+        [proposal] = [each for each in memory.lifecycle.proposals() if each.target == honest.id]
+        assert "seen-Hearsay" in memory.lifecycle.accept(proposal).keywords
+        undone = memory.lifecycle.revert_cause(hearsay)
         assert honest.id in undone.notes
         assert "Hearsay" not in repr(memory.history(honest))
         assert again(memory, honest).valid_until == newer.created_at
-        assert memory.check() == []
+        assert memory.admin.check() == []

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amem_integrations.lifecycle.audit import audit_due
+from amem_integrations.core.note import Note, Revision, Status, make_note, note_id
+from amem_integrations.core.status import Life, Tier
+from amem_integrations.lifecycle.audits import audit_due
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY as POLICY
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tiers import came_up, is_new, may_move, occasion, tier_of, used
-from amem_integrations.note import Note, Revision, Status, make_note, note_id
-from amem_integrations.standing import Life, Tier
 from tests.lifecycle.days import START as NOW
 
 DAY = timedelta(days=1)

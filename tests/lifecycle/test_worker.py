@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from amem_integrations import AgenticMemory
+from amem_integrations.core.io import run
 from amem_integrations.errors import StoreWriteError
-from amem_integrations.forming import take
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
-from amem_integrations.ports import run
+from amem_integrations.memory.pipeline import take
 from tests.lifecycle.days import Days
 from tests.support import again, open_memory
 
@@ -27,7 +27,7 @@ def memory(days: Days) -> Iterator[AgenticMemory]:
 def test_the_worker_counts_uses(memory: AgenticMemory, days: Days) -> None:
     note = memory.add("The cache holds 512 entries.")
     assert memory.flush(20)
-    memory.feedback(note)
+    memory.lifecycle.feedback(note)
     days += 1
     memory.add("The violin lesson is on Tuesday.")
     assert memory.flush(20)
@@ -53,6 +53,6 @@ def test_maintenance_that_fails_is_counted_and_tried_later(
     async def full(*_: object) -> None:
         raise StoreWriteError("The disk is full.")
 
-    monkeypatch.setattr("amem_integrations.forming.maintain_if_due", full)
+    monkeypatch.setattr("amem_integrations.memory.pipeline.maintain_if_due", full)
     assert run(take(memory._rooms, memory._sync)).due == DEFAULT_POLICY.due.total_seconds()
-    assert memory.health()["maintain.failed"] >= 1
+    assert memory.admin.health()["maintain.failed"] >= 1

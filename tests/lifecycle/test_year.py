@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory, Note, Policy, Status
-from amem_integrations.standing import Tier
+from amem_integrations.core.status import Tier
 from tests.lifecycle import year as story
 from tests.lifecycle.days import Days
 from tests.lifecycle.year import CORRECTED, HOME, STABLE, Year
@@ -96,7 +96,7 @@ def test_the_old_one_is_found_first_for_earlier_times(lived: Lived, name: str) -
 
 
 def test_a_note_that_is_contradicted_in_use_is_audited_and_not_deleted(lived: Lived) -> None:
-    [audit] = lived.memory.audits(HOME)
+    [audit] = lived.memory.lifecycle.audits(HOME)
     assert (audit.note.id, audit.note.content) == (lived.year.wrong, story.WRONG)
     assert "3 conflicting uses" in audit.reason
     assert not story.found(lived.memory, story.ASKED_OF_WRONG, [story.WRONG])
@@ -113,7 +113,7 @@ def test_the_namespace_stays_under_its_cap(lived: Lived) -> None:
 
 def test_nothing_was_deleted(lived: Lived) -> None:
     assert lived.memory.count(HOME) == lived.off.count(HOME)
-    assert lived.memory.check() == []
+    assert lived.memory.admin.check() == []
 
 
 def test_recall_is_better_on_corrected_facts_and_no_worse_elsewhere(lived: Lived) -> None:

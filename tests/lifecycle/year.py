@@ -96,9 +96,9 @@ def live(memory: AgenticMemory, days: Days, *, explicit: bool, lifecycle: bool) 
         _session(memory, year, session, explicit)
         if lifecycle:
             _uses(memory, year, session)
-            memory.maintain(HOME)
+            memory.lifecycle.maintain(HOME)
             if session % 6 == 5:
-                memory.consolidate(HOME, dry_run=False)
+                memory.lifecycle.consolidate(HOME, dry_run=False)
             year.most = max(year.most, at_hand(memory))
     return year
 
@@ -146,22 +146,22 @@ def _uses(memory: AgenticMemory, year: Year, session: int) -> None:
             hits = memory.search(question, namespace=HOME, k=5)
             used = [hit for hit in hits if hit.note.content == text]
             if used:
-                memory.feedback(used, query=question, session=day)
+                memory.lifecycle.feedback(used, query=question, session=day)
     for name, (question, old, new) in CORRECTED.items():
         if session % 4 == 0 and name in year.old:
             hits = memory.search(question, namespace=HOME, k=5)
             stated = new if name in year.new else old
             used = [hit for hit in hits if hit.note.content in stated]
             if used:
-                memory.feedback(used, query=question, session=day)
+                memory.lifecycle.feedback(used, query=question, session=day)
     if session >= RIGHT_IN:
         hits = memory.search(ASKED_OF_WRONG, namespace=HOME, k=5)
         wrong = [hit for hit in hits if hit.note.id == year.wrong]
         if wrong:
-            memory.feedback(wrong, "conflict", query=ASKED_OF_WRONG, session=day)
+            memory.lifecycle.feedback(wrong, "conflict", query=ASKED_OF_WRONG, session=day)
         elif session % 4 == 2:
             right = [hit for hit in hits if hit.note.content == RIGHT]
-            memory.feedback(right, query=ASKED_OF_WRONG, session=day)
+            memory.lifecycle.feedback(right, query=ASKED_OF_WRONG, session=day)
 
 
 # -- an analyst that knows what contradicts what ---------------------------------------------

@@ -93,13 +93,13 @@ def test_the_text_is_remembered_and_the_rest_is_counted(core: AgenticMemory) -> 
     [note] = core.recent(namespace="calvin")
     assert note.content == "My boat"
     assert note.metadata == {"attachments": {"image": 3, "audio": 1, "video": 1, "file": 2}}
-    assert len("".join(core.export("calvin"))) < 3000
+    assert len("".join(core.admin.export("calvin"))) < 3000
 
 
 def test_a_picture_alone_is_no_note_and_is_counted(core: AgenticMemory) -> None:
     memory_of(core, ingest="manual").put(said(ImageBlock(image=PNG)))
     assert contents(core) == []
-    assert core.health()["attachments.alone"] == 1
+    assert core.admin.health()["attachments.alone"] == 1
 
 
 def test_a_captioner_tells_what_a_picture_shows(core: AgenticMemory) -> None:
@@ -143,7 +143,7 @@ def test_a_captioner_that_fails_fails_no_turn(core: AgenticMemory) -> None:
     chat = memory_of(core, ingest="manual", captioner=fail)
     chat.put(said(TextBlock(text="My boat"), ImageBlock(image=PNG)))
     assert contents(core) == ["My boat"]
-    assert core.health()["captions.failed"] == 1
+    assert core.admin.health()["captions.failed"] == 1
 
 
 def test_a_text_waits_without_its_caption_when_the_memory_cannot_be_reached(

@@ -196,7 +196,7 @@ async def test_when_it_fails_the_turn_and_other_blocks_go_on(
     assert "In verse." in text
     assert FACT not in text
     assert block.events == {"recall.failed": 1}
-    assert told.health()["llama_index.recall.failed"] == 1
+    assert told.admin.health()["llama_index.recall.failed"] == 1
     assert "Recall failed (StoreUnavailableError)" in caplog.text
 
 

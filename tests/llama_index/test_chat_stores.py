@@ -11,13 +11,13 @@ from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, Messag
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
+from amem_integrations.core.io import run
 from amem_integrations.llama_index.chat_stores import (
     InProcessChatStore,
     chat_store,
     dumped,
     loaded,
 )
-from amem_integrations.ports import run
 from tests.llama_index.support import assistant, user
 
 ACTIVE, ARCHIVED = MessageStatus.ACTIVE, MessageStatus.ARCHIVED

@@ -152,7 +152,7 @@ def test_a_cancelled_put_leaves_its_note_to_the_next_one(
 
 
 def test_a_memory_is_opened_once_by_however_many_ask_first(tmp_path: Path) -> None:
-    from tests.models.test_embedding_llama_index import plain
+    from tests.embedders.test_llama_index import plain
 
     with open_memory(tmp_path, embedder=plain()) as core:
         data = memory_of(core).to_dict()

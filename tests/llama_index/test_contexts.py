@@ -101,7 +101,7 @@ def test_a_memory_rebuilt_by_hand_takes_the_place_of_the_restored_one(
 
 
 def test_a_memory_that_only_a_context_holds_keeps_its_notes() -> None:
-    from tests.models.test_embedding_llama_index import plain
+    from tests.embedders.test_llama_index import plain
 
     llm = ScriptedFunctionCallingLLM(["Noted."], after="repeat")
     agent = FunctionAgent(llm=llm)

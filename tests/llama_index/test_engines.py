@@ -101,7 +101,7 @@ def test_an_engine_makes_its_own_memory_from_the_class(core: AgenticMemory) -> N
     from llama_index.core.chat_engine import SimpleChatEngine
 
     from amem_integrations.llama_index import AMemMemory
-    from tests.models.test_embedding_llama_index import plain
+    from tests.embedders.test_llama_index import plain
 
     Settings.embed_model = plain()
     try:

@@ -196,7 +196,7 @@ def test_a_flush_keeps_to_its_time_though_the_model_is_slow() -> None:
 def test_a_place_that_is_gone_is_missed_aloud(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from tests.models.test_embedding_llama_index import plain
+    from tests.embedders.test_llama_index import plain
 
     place = tmp_path / "notes"
     memory = AMemMemory.from_defaults(location=place, embed_model=plain(), namespace="calvin")
@@ -220,12 +220,12 @@ def test_what_was_recalled_while_it_was_being_forgotten_is_not_shown_again(
 ) -> None:
     core.add("My dog is called Rex.", namespace="calvin")
     memory = memory_of(core)
-    forget = core.forget_namespace
+    forget = core.admin.forget_namespace
 
     def read_first(namespace: Any) -> Any:
         assert memory.get(input="dog")
         return forget(namespace)
 
-    monkeypatch.setattr(core, "forget_namespace", read_first)
+    monkeypatch.setattr(core.admin, "forget_namespace", read_first)
     memory.forget()
     assert memory.get(input="dog") == []

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from amem_integrations import AgenticMemory
-from amem_integrations.conditions import match
+from amem_integrations.core.filters import match
+from amem_integrations.core.io import run
 from amem_integrations.errors import StoreWriteError
-from amem_integrations.ports import run
-from amem_integrations.store.uses import all_uses
+from amem_integrations.stores.uses import all_uses
 from tests.llama_index.support import assistant, memory_of, user
 from tests.support import open_memory
 
@@ -27,7 +27,7 @@ def shared() -> Iterator[AgenticMemory]:
 def core(shared: AgenticMemory) -> Iterator[AgenticMemory]:
     shared.add(LESSON, namespace="calvin")
     yield shared
-    shared.forget_namespace("calvin")
+    shared.admin.forget_namespace("calvin")
 
 
 def reported(core: AgenticMemory) -> list[tuple[int, str | None]]:

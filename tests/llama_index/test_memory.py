@@ -75,7 +75,7 @@ def test_without_a_namespace_notes_are_private_to_the_object(told: AgenticMemory
 
 
 def test_with_a_location_it_opens_a_memory_of_its_own_and_closes_it(tmp_path: Any) -> None:
-    from tests.models.test_embedding_llama_index import plain
+    from tests.embedders.test_llama_index import plain
 
     memory = AMemMemory.from_defaults(location=tmp_path, embed_model=plain(), namespace="calvin")
     memory.put(user(FACT))

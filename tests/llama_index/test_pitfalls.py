@@ -98,7 +98,7 @@ async def test_a_turn_goes_on_when_the_memory_is_down_and_nothing_is_lost(
     assert "StoreUnavailableError" in caplog.text
     await talk.achat("And now?")
     assert contents(core) == [FACT, "Noted.", "And now?", "Fine."]
-    assert core.health()["llama_index.recall.failed"] == 1
+    assert core.admin.health()["llama_index.recall.failed"] == 1
     assert await memory.aflush(10)
 
 
@@ -282,7 +282,7 @@ def test_notes_stand_right_before_a_question_that_is_not_in_the_chat_yet(
 def test_an_engine_can_make_one_with_nothing_but_history_and_limit() -> None:
     from llama_index.core import Settings
 
-    from tests.models.test_embedding_llama_index import plain
+    from tests.embedders.test_llama_index import plain
 
     Settings.embed_model = plain()
     try:

@@ -140,7 +140,7 @@ def test_what_stays_behind_is_said_and_can_be_given_again(
 def test_it_opens_the_place_again_when_nobody_has_it_open(tmp_path: Path) -> None:
     from llama_index.core import Settings
 
-    from tests.models.test_embedding_llama_index import plain
+    from tests.embedders.test_llama_index import plain
 
     with AgenticMemory(tmp_path, embedder=plain()) as core:
         memory = memory_of(core)
@@ -178,13 +178,13 @@ def test_another_process_goes_on_with_the_notes_and_the_chat(tmp_path: Path) -> 
 import json, sys
 from llama_index.core import Settings
 from amem_integrations.llama_index import AMemMemory
-from tests.models.test_embedding_llama_index import plain
+from tests.embedders.test_llama_index import plain
 Settings.embed_model = plain()
 memory = AMemMemory.from_json(sys.stdin.read())
 print(json.dumps([message.content for message in memory.get(input="dog")]))
 memory.close()
 """
-    from tests.models.test_embedding_llama_index import plain
+    from tests.embedders.test_llama_index import plain
 
     with AgenticMemory(tmp_path, embedder=plain()) as core:
         memory_of(core).put(user(FACT))
@@ -207,7 +207,7 @@ memory.close()
 def test_notes_of_a_temporary_directory_that_is_gone_are_missed_aloud(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    from tests.models.test_embedding_llama_index import plain
+    from tests.embedders.test_llama_index import plain
 
     with open_memory(embedder=plain()) as core:
         data = memory_of(core).to_dict()

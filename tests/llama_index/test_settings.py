@@ -10,8 +10,8 @@ from amem_integrations import AgenticMemory
 from amem_integrations.llama_index import AMemMemory
 from amem_integrations.testing import HashEmbedder
 from amem_integrations.testing.llama_index import ScriptedLLM
+from tests.embedders.test_llama_index import plain
 from tests.llama_index.support import memory_of, user
-from tests.models.test_embedding_llama_index import plain
 from tests.support import judgement
 
 

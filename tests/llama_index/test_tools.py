@@ -102,7 +102,7 @@ def test_arguments_that_mean_nothing_are_explained_to_the_agent(
     recall, remember = create_memory_tools(core, namespace="calvin")
     assert "blank" in form(recall, query=" ")
     assert "blank" in form(remember, content="")
-    assert core.health() == {}
+    assert core.admin.health() == {}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -120,6 +120,6 @@ def test_a_memory_that_is_down_is_told_to_the_agent_counted_and_logged_without_c
     recall, remember = create_memory_tools(core, namespace="calvin")
     assert "cannot be reached" in form(recall, query=QUESTION)
     assert "cannot be reached" in form(remember, content=FACT)
-    assert core.health() == {"llama_index.recall.failed": 1, "llama_index.remember.failed": 1}
+    assert core.admin.health() == {"llama_index.recall.failed": 1, "llama_index.remember.failed": 1}
     assert "The tool remember failed (StoreUnavailableError)" in caplog.text
     assert FACT not in caplog.text

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from amem_integrations import AgenticMemory
-from amem_integrations.lifecycle.entry import Entry
-from amem_integrations.note import Note, Revision, make_note
+from amem_integrations.core.note import Note, Revision, make_note
+from amem_integrations.core.status import Life
 from amem_integrations.plots import activity_data, activity_heatmap
-from amem_integrations.standing import Life
+from amem_integrations.revisions.entry import Entry
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from amem_integrations import AgenticMemory
+from amem_integrations.core.io import IO
+from amem_integrations.core.note import Note, Revision, Status, make_note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.formation.passages import passages
-from amem_integrations.formation.revise import revised
-from amem_integrations.lifecycle.entry import Entry
-from amem_integrations.note import Note, Revision, Status, make_note
-from amem_integrations.operations import Rooms
+from amem_integrations.memory.operations import Rooms
 from amem_integrations.plots import embedding_map, map_data
 from amem_integrations.plots.embedding import Method
 from amem_integrations.plots.reading import (
@@ -21,7 +19,9 @@ from amem_integrations.plots.reading import (
     notes_of,
     vectors_before_and_after,
 )
-from amem_integrations.ports import IO
+from amem_integrations.revisions.entry import Entry
+from amem_integrations.revisions.revise import revised
+from amem_integrations.stores.passages import passages
 from tests.support import EMBEDDER
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

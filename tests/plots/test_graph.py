@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from amem_integrations import AgenticMemory
+from amem_integrations.core.note import CONTRADICTS, Link, Note, make_note
+from amem_integrations.core.status import Tier
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.note import CONTRADICTS, Link, Note, make_note
 from amem_integrations.plots import draw_graph, graph_data, note_graph
 from amem_integrations.plots.palette import OTHERS
-from amem_integrations.standing import Tier
 from tests.plots.conftest import CONTENTS
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from amem_integrations import AgenticMemory, Note
+from amem_integrations.core.note import Change, Revision, make_note
 from amem_integrations.errors import NoteNotFoundError
-from amem_integrations.note import Change, Revision, make_note
 from amem_integrations.plots import trajectory, trajectory_data
-from amem_integrations.store.schema import micros
+from amem_integrations.stores.codec import micros
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 NOTE = make_note("text", namespace="a", now=NOW, key="note")

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from amem_integrations.core.io import run
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.ports import run
-from amem_integrations.store.reading import every_point
+from amem_integrations.stores.read import every_point
 from tests.support import MARK, chat_model, copies_everything, open_memory
 
 
@@ -66,7 +66,7 @@ class AnyHistory(RuleBasedStateMachine):
     @rule(parked=st.booleans())
     def resume(self, parked: bool) -> None:
         if parked:
-            self.memory.retry()
+            self.memory.admin.retry()
         else:
             self.memory.resume()
 
@@ -77,7 +77,7 @@ class AnyHistory(RuleBasedStateMachine):
 
     @invariant()
     def the_memory_is_whole(self) -> None:
-        assert self.memory.check() == []
+        assert self.memory.admin.check() == []
         assert self.memory.count() == len(self.marks)
 
     def _stored(self) -> Iterator[str]:

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from langgraph.store.base import PutOp
 
 from amem_integrations import AgenticMemory
+from amem_integrations.core.io import run
 from amem_integrations.langgraph import AMemStore
-from amem_integrations.ports import run
-from amem_integrations.store.reading import every_point
+from amem_integrations.stores.read import every_point
 from tests.support import open_memory
 
 PREFIXES: list[tuple[str, ...]] = [(), ("a",), ("a", "b"), ("ab",), ("a*",)]
@@ -81,6 +81,6 @@ def test_any_batches_of_writes(batches: list[Any]) -> None:
             for namespace, key, value, _ in batch:
                 model.write(namespace, key, value)
             check(store, model)
-            assert memory.check() == []
+            assert memory.admin.check() == []
         store.batch([PutOp(namespace, key, None) for namespace, key in model.items])
         assert emptied(memory)

@@ -97,18 +97,18 @@ def target(request: pytest.FixtureRequest) -> Iterator[AgenticMemory]:
 def lines_after(source: AgenticMemory, steps: list[Any]) -> list[bytes]:
     """The export of a namespace in which the steps were taken, beside that of another user."""
     for namespace in source.namespaces():
-        source.forget_namespace(namespace)
+        source.admin.forget_namespace(namespace)
     for step in steps:
         take(source, step)
     source.add("Somebody else's redis cache", namespace="a", formation="off")
-    lines = [line.encode() for line in source.export(HOME)]
+    lines = [line.encode() for line in source.admin.export(HOME)]
     assert b"Somebody" not in b"".join(lines)
     assert not any(mark in line for line in lines for mark in (b"\n", b"\r"))
     return lines
 
 
 def exported(memory: AgenticMemory, namespace: Any) -> list[bytes]:
-    return [line.encode() for line in memory.export(namespace)]
+    return [line.encode() for line in memory.admin.export(namespace)]
 
 
 @thorough
@@ -119,21 +119,21 @@ def test_what_is_imported_is_what_was_exported(
     lines = lines_after(source, steps)
     try:
         for namespace in (HOME, ELSEWHERE):
-            imported = target.import_(lines, namespace=namespace)
+            imported = target.admin.import_(lines, namespace=namespace)
             assert imported.notes == len(lines) - 1
             assert (imported.links, imported.mentions, imported.histories) == (0, 0, 0)
             assert exported(target, namespace)[1:] == lines[1:]
             assert found(target, namespace) == found(source, HOME)
-            again = target.import_(lines, namespace=namespace)
+            again = target.admin.import_(lines, namespace=namespace)
             assert (again.notes, again.replaced, again.kept) == (0, 0, len(lines) - 1)
             assert exported(target, namespace)[1:] == lines[1:]
-        assert target.check() == []
+        assert target.admin.check() == []
         raw = sum(b'"status": "raw"' in line for line in lines)
         assert target.count(HOME) == target.count(ELSEWHERE) == len(lines) - 1
-        assert sum(target.health(each).get("raw", 0) for each in (HOME, ELSEWHERE)) == 2 * raw
+        assert sum(target.admin.health(each).get("raw", 0) for each in (HOME, ELSEWHERE)) == 2 * raw
     finally:
         for namespace in (HOME, ELSEWHERE):
-            target.forget_namespace(namespace)
+            target.admin.forget_namespace(namespace)
 
 
 @thorough
@@ -148,16 +148,16 @@ def test_some_lines_in_any_order_leave_a_whole_memory_and_can_be_completed(
     header, *notes = lines_after(source, steps)
     shuffle.shuffle(notes)
     try:
-        some = target.import_([header, *notes[:cut]], namespace=ELSEWHERE)
+        some = target.admin.import_([header, *notes[:cut]], namespace=ELSEWHERE)
         assert some.notes == len(notes[:cut])
-        assert target.check() == []
+        assert target.admin.check() == []
         with pytest.raises(InvalidLineError) as caught:
-            target.import_([header, *notes, b'{"key": 1}'], namespace=ELSEWHERE)
+            target.admin.import_([header, *notes, b'{"key": 1}'], namespace=ELSEWHERE)
         assert caught.value.line == len(notes) + 2
-        assert target.check() == []
+        assert target.admin.check() == []
         assert sorted(exported(target, ELSEWHERE)[1:]) == sorted(notes)
     finally:
-        target.forget_namespace(ELSEWHERE)
+        target.admin.forget_namespace(ELSEWHERE)
 
 
 JUNK = st.recursive(
@@ -179,16 +179,16 @@ def test_no_line_whatever_it_holds_damages_a_memory(
     lines[number] = data.draw(st.just(lines[number]).map(json.loads).flatmap(_spoilt))
     try:
         with suppress(InvalidInputError):
-            target.import_(lines, namespace="a")
-        assert target.check() == []
+            target.admin.import_(lines, namespace="a")
+        assert target.admin.check() == []
         assert exported(target, "b") == theirs
         assert set(target.namespaces()) <= {("a",), ("b",)}
         again = exported(target, "a")
-        target.import_(again, namespace="c")
+        target.admin.import_(again, namespace="c")
         assert exported(target, "c")[1:] == again[1:]
     finally:
         for namespace in target.namespaces():
-            target.forget_namespace(namespace)
+            target.admin.forget_namespace(namespace)
 
 
 @st.composite
@@ -215,4 +215,4 @@ def sane(source: AgenticMemory) -> list[str]:
             metadata={"a": [1]},
         )
     AMemStore(source, formation="off").put(("sane",), "tea", {"x": "green tea"}, ttl=5)
-    return list(source.export("sane"))
+    return list(source.admin.export("sane"))

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amem_integrations import AgenticMemory, Note, Status, Woven
-from amem_integrations.formation.weave import spans
-from amem_integrations.models.ideas import sentences
-from amem_integrations.models.terms import Corpus
-from amem_integrations.note import is_blank, make_note
+from amem_integrations.analysts.ideas import sentences
+from amem_integrations.analysts.terms import Corpus
+from amem_integrations.core.note import is_blank, make_note
+from amem_integrations.formation.segments import spans
 from tests.support import open_memory
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
@@ -67,7 +67,7 @@ def opened() -> Iterator[AgenticMemory]:
 
 
 def fresh(memory: AgenticMemory) -> AgenticMemory:
-    memory.forget_namespace("default")
+    memory.admin.forget_namespace("default")
     return memory
 
 
@@ -119,7 +119,7 @@ def test_all_of_a_talk_is_stored_once(opened: AgenticMemory, talk: list[dict[str
     assert [[kind for kind, *_ in seen(woven)] for woven in again] == [
         [kind for kind, *_ in seen(woven)] for woven in first
     ]
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -137,4 +137,4 @@ def test_whatever_of_a_talk_is_forgotten_the_rest_stays_whole(
         assert gone not in {link.to for link in note.links}
         repeats = any(link.kind == "repeats" for link in note.outgoing)
         assert not repeats or note.status is Status.PLAIN
-    assert memory.check() == []
+    assert memory.admin.check() == []

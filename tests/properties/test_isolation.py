@@ -72,7 +72,7 @@ class World:
 
     def empty(self) -> None:
         for home in self.memory.namespaces():
-            self.memory.forget_namespace(home)
+            self.memory.admin.forget_namespace(home)
         self.memories = {}
 
     def note(self, home: Home, place: int) -> Note | None:
@@ -113,7 +113,7 @@ def forget(place: int) -> Act:
 
 
 def forget_where(filter: dict[str, Any]) -> Act:
-    return lambda world, home: world.memory.forget_where(filter, namespace=home).notes
+    return lambda world, home: world.memory.admin.forget_where(filter, namespace=home).notes
 
 
 def update(place: int, text: str) -> Act:
@@ -161,13 +161,13 @@ def steal(place: int) -> Act:
 
 
 def empty(world: World, home: Home) -> object:
-    return world.memory.forget_namespace(home).notes
+    return world.memory.admin.forget_namespace(home).notes
 
 
 def smuggle(world: World, home: Home) -> object:
     """Bring an export of HOME into another namespace."""
     if home != HOME:
-        world.memory.import_(list(world.memory.export(HOME)), namespace=home)
+        world.memory.admin.import_(list(world.memory.admin.export(HOME)), namespace=home)
     return None
 
 
@@ -207,8 +207,8 @@ def seen(note: Note) -> dict[str, Any]:
 def everything(world: World) -> dict[str, Any]:
     memory = world.memory
     notes = memory.recent(namespace=HOME, limit=50)
-    header, *lines = memory.export(HOME)
-    health = memory.health(HOME)
+    header, *lines = memory.admin.export(HOME)
+    health = memory.admin.health(HOME)
     return {
         "notes": [seen(note) for note in notes],
         "histories": [memory.history(note) for note in notes],
@@ -259,7 +259,7 @@ def test_what_is_done_elsewhere_cannot_be_seen(
                 world.now += timedelta(hours=1)
             assert among.do(act, HOME) == alone.do(act, HOME)
         assert everything(among) == everything(alone)
-        assert among.memory.check() == []
+        assert among.memory.admin.check() == []
     finally:
         for world in worlds:
             world.empty()

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from amem_integrations.conditions import Condition, HasId
-from amem_integrations.note import Link, Status, make_note
-from amem_integrations.ports import Point, Query, Scored, SparseVector, SyncIO
-from amem_integrations.store.schema import note_point
+from amem_integrations.core.filters import Condition, HasId
+from amem_integrations.core.io import Point, Query, Scored, SparseVector, SyncIO
+from amem_integrations.core.note import Link, Status, make_note
+from amem_integrations.stores.codec import note_point
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

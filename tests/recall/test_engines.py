@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from amem_integrations.conditions import EVERYTHING
-from amem_integrations.models.sparse import resolve_sparse
-from amem_integrations.note import Hit, Link, Status, make_note
-from amem_integrations.ports import AsyncIO, SyncIO, run
+from amem_integrations.core.filters import EVERYTHING
+from amem_integrations.core.io import AsyncIO, SyncIO, run
+from amem_integrations.core.note import Hit, Link, Status, make_note
+from amem_integrations.embedders.sparse import resolve_sparse
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.search import search
-from amem_integrations.store.client import open_client
-from amem_integrations.store.opening import Encoders, Store, open_store
-from amem_integrations.store.schema import note_point
+from amem_integrations.stores.codec import note_point
+from amem_integrations.stores.open import Encoders, Store, open_store
+from amem_integrations.stores.server.client import open_client
 from amem_integrations.testing import HashEmbedder
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

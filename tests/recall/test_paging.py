@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from amem_integrations.conditions import EVERYTHING, Condition
-from amem_integrations.note import Note, make_note
-from amem_integrations.ports import Point, Query, Scored, SyncIO, run
+from amem_integrations.core.filters import EVERYTHING, Condition
+from amem_integrations.core.io import Point, Query, Scored, SyncIO, run
+from amem_integrations.core.note import Note, make_note
 from amem_integrations.recall.paging import nearest, newest
-from amem_integrations.store.schema import note_point
+from amem_integrations.stores.codec import note_point
 from amem_integrations.testing import HashEmbedder
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

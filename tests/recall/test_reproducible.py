@@ -6,12 +6,12 @@ from functools import partial
 import pytest
 
 from amem_integrations import AgenticMemory, Hit
-from amem_integrations.formation.embedding import embedded_points
-from amem_integrations.note import Link, Note, make_note
-from amem_integrations.operations import Rooms
-from amem_integrations.ports import IO
+from amem_integrations.core.io import IO
+from amem_integrations.core.note import Link, Note, make_note
+from amem_integrations.memory.operations import Rooms
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.search import search
+from amem_integrations.stores.write import embedded_points
 from tests.recall.canned import NOW
 from tests.support import open_memory
 

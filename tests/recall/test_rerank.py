@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory
+from amem_integrations.core.note import Hit
 from amem_integrations.errors import InvalidInputError, ModelUnavailableError
-from amem_integrations.note import Hit
 from tests.support import open_memory
 
 WORDS = "tea", "tea with milk", "tea with sugar", "coffee with sugar"
@@ -91,7 +91,7 @@ def test_nothing_found_asks_nobody() -> None:
 
     with open_memory(reranker=never) as memory:
         assert memory.search("anything") == []
-        assert "recall.rerank.failed" not in memory.health()
+        assert "recall.rerank.failed" not in memory.admin.health()
 
 
 def raising(query: str, texts: list[str]) -> list[float]:
@@ -113,7 +113,7 @@ def test_one_that_fails_leaves_the_order_and_is_warned_of_and_counted(
     with filled(reranker=reranker) as memory, caplog.at_level(logging.INFO):
         found = memory.search("coffee with sugar")
         assert texts(found) == texts(memory.search("coffee with sugar", reranker=False))
-        assert memory.health()["recall.rerank.failed"] == 1
+        assert memory.admin.health()["recall.rerank.failed"] == 1
     assert f"{reranker.__name__} failed" in caplog.text
     assert "secret" not in caplog.text
 
@@ -157,5 +157,5 @@ async def test_an_async_reranker_runs_on_the_loop_that_awaits_it() -> None:
 
 def test_what_cannot_rerank_is_refused_before_anything_is_opened(tmp_path: Any) -> None:
     with pytest.raises(ModelUnavailableError, match="no cross-encoder"):
-        AgenticMemory(tmp_path / "memory", reranker="nobody/knows-this")
+        open_memory(tmp_path / "memory", reranker="nobody/knows-this")
     assert not (tmp_path / "memory").exists()

@@ -5,16 +5,16 @@ from datetime import datetime
 
 import pytest
 
-from amem_integrations.conditions import Any, Match, Not, Range
+from amem_integrations.core.filters import Any, Match, Not, Range
+from amem_integrations.core.io import AsyncIO, SparseVector, run
+from amem_integrations.core.note import Hit
 from amem_integrations.errors import InvalidFilterError, InvalidInputError
-from amem_integrations.note import Hit
-from amem_integrations.ports import AsyncIO, SparseVector, run
 from amem_integrations.recall.lists import listed
 from amem_integrations.recall.options import RecallOptions
-from amem_integrations.recall.question import read_question
+from amem_integrations.recall.query import read_question
 from amem_integrations.recall.scope import scope_of
 from amem_integrations.recall.search import MAX_EMBEDDED_CHARS, search
-from amem_integrations.store.schema import micros, within
+from amem_integrations.stores.codec import micros, within
 from tests.recall.canned import NOW, Canned
 
 NS = ("calvin",)

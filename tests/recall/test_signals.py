@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from amem_integrations.note import make_note
-from amem_integrations.recall.days import Days
+from amem_integrations.core.note import make_note
+from amem_integrations.recall.dates import Days
 from amem_integrations.recall.signals import Turns, answered, date, meaning, reply, told, words
-from amem_integrations.store.schema import micros, place_of
+from amem_integrations.stores.codec import micros, place_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

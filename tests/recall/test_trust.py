@@ -6,7 +6,7 @@ from math import fsum
 
 import pytest
 
-from amem_integrations.note import Hit, Note, make_note
+from amem_integrations.core.note import Hit, Note, make_note
 from amem_integrations.recall.options import DEFAULT_OPTIONS
 from amem_integrations.recall.trust import only_asks, trusted
 

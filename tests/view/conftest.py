@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from amem_integrations import AgenticMemory, Note
-from amem_integrations.namespace import Namespace
+from amem_integrations.core.namespace import Namespace
 from tests.support import chat_model, open_memory
 from tests.view.support import Browser
 

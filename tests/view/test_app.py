@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from amem_integrations import AgenticMemory, Note
-from amem_integrations.conditions import EVERYTHING
+from amem_integrations.core.filters import EVERYTHING
 from amem_integrations.errors import StoreUnavailableError
+from amem_integrations.memory.admin import Admin
 from amem_integrations.view.addresses import note_page, page
 from amem_integrations.view.app import app
 from tests.support import chat_model, open_memory
@@ -147,14 +148,14 @@ async def test_a_page_that_takes_long_holds_up_no_other(
     memory: AgenticMemory, note: Note, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     going, done = threading.Event(), threading.Event()
-    real = AgenticMemory.health
+    real = Admin.health
 
-    def slow(self: AgenticMemory, namespace: Any = None) -> Any:
+    def slow(self: Admin, namespace: Any = None) -> Any:
         going.set()
         assert done.wait(60)
         return real(self, namespace)
 
-    monkeypatch.setattr(AgenticMemory, "health", slow)
+    monkeypatch.setattr(Admin, "health", slow)
     made: Any = await asyncio.to_thread(app, memory, "the memory")
     transport = httpx.ASGITransport(made)
     async with httpx.AsyncClient(transport=transport, base_url=HERE) as client:

@@ -72,7 +72,7 @@ def test_notes_can_be_narrowed_down_by_status(looking: Browser, memory: AgenticM
     memory.add("Is formed", namespace="waiting")
     shown = looking.get(looking.get(page("/namespace", ("waiting",))).link("1 raw"))
     assert [each.text for each in shown.all("p", class_="text")] == ["Waits"]
-    memory.forget_namespace("waiting")
+    memory.admin.forget_namespace("waiting")
 
 
 def test_a_namespace_without_notes_says_so(looking: Browser) -> None:
@@ -262,7 +262,7 @@ def test_a_note_that_was_merged_leads_to_what_it_went_into(
     texts = ["The tent is red and new", "The tent is red and new"]
     twice = memory.add_many([{"content": t, "key": str(n)} for n, t in enumerate(texts)],
                             namespace="tents")  # fmt: skip
-    memory.consolidate("tents", dry_run=False)
+    memory.lifecycle.consolidate("tents", dry_run=False)
     kept = memory.get(twice[0].id, namespace="tents"), memory.get(twice[1].id, namespace="tents")
     assert kept[0] is not None
     assert kept[1] is not None
@@ -271,7 +271,7 @@ def test_a_note_that_was_merged_leads_to_what_it_went_into(
     answer = looking.client.get(note_page(gone, ("tents",)))
     assert answer.status_code == 302
     assert answer.headers["location"] == note_page(kept[0], ("tents",))
-    memory.forget_namespace("tents")
+    memory.admin.forget_namespace("tents")
 
 
 # -- the graph, and health --------------------------------------------------------------------
@@ -312,7 +312,7 @@ def test_a_graph_that_cannot_be_drawn_says_why(looking: Browser, asked: dict[str
 def test_health_shows_every_figure(looking: Browser, memory: AgenticMemory) -> None:
     shown = looking.get(page("/health", HOME))
     names = [each.text.removesuffix(" worry") for each in shown.all("th", scope="row")]
-    assert names == [each.name for each in memory.health(HOME).figures]
+    assert names == [each.name for each in memory.admin.health(HOME).figures]
     assert "Nothing to worry about." in shown.text
 
 
@@ -322,7 +322,7 @@ def test_health_marks_what_to_worry_about(looking: Browser, memory: AgenticMemor
     shown = looking.get(page("/health", ("worrying",)))
     assert "To worry about: parked." in shown.text
     assert [each.text.split()[0] for each in shown.all("tr", class_="worry")] == ["parked"]
-    memory.forget_namespace("worrying")
+    memory.admin.forget_namespace("worrying")
 
 
 # -- addresses --------------------------------------------------------------------------------
@@ -358,7 +358,7 @@ def test_any_namespace_can_be_reached_searched_and_read(
     found = Page(looking.client.get("/search", params=sent | {"q": "odd"}))
     read = looking.get(found.link("The odd one"))
     assert note.id in read.text
-    memory.forget_namespace(labels)
+    memory.admin.forget_namespace(labels)
 
 
 @pytest.mark.parametrize(

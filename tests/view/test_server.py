@@ -1,7 +1,7 @@
 """Pages of a memory that a Qdrant server holds."""
 
 from amem_integrations.view.addresses import note_page, page
-from tests.store.loopback import shared_server
+from tests.stores.loopback import shared_server
 from tests.support import open_memory
 from tests.view.conftest import HOME
 from tests.view.support import Browser

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from amem_integrations.analysts.terms import Corpus, sentences
+from amem_integrations.analysts.words import NAME, WEAK, Word, words_of
 from amem_integrations.evaluation.dataset import Conversation, Question
 from amem_integrations.evaluation.qa.quoted import Said, quoted
 from amem_integrations.evaluation.qa.reader import ABSTENTION
 from amem_integrations.evaluation.qa.system import Evidence
-from amem_integrations.models.terms import Corpus, sentences
-from amem_integrations.models.words import NAME, WEAK, Word, words_of
-from amem_integrations.recall.days import Days, days_in
+from amem_integrations.recall.dates import Days, days_in
 
 _MOST_WORDS = 8
 _NEAR = 3

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from amem_integrations.core.io import ChatModel
 from amem_integrations.errors import AnalysisError
 from amem_integrations.evaluation.dataset import Conversation, Question
 from amem_integrations.evaluation.qa.systems.asking import ask, one_of
-from amem_integrations.ports import ChatModel
 
 if TYPE_CHECKING:
     from amem_integrations.evaluation.qa.run import Answer

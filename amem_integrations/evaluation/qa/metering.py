@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from amem_integrations.core.analysis import ChatReply, ChatRequest
+from amem_integrations.core.io import ChatModel
+from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.core.usage import Usage
 from amem_integrations.errors import AnalysisError
 from amem_integrations.evaluation.qa.kept import KeptLines, fingerprint
-from amem_integrations.judgement import ChatReply, ChatRequest
-from amem_integrations.ledger import Usage
-from amem_integrations.ports import ChatModel
-from amem_integrations.tokens import estimate_tokens
 
 LIMIT = "limit"
 """The reason of the AnalysisError that is raised where a limit has been reached."""

@@ -12,9 +12,9 @@ from functools import cache
 from statistics import fmean
 from typing import Any, cast
 
+from amem_integrations.core.io import Vector
 from amem_integrations.evaluation.qa.libraries import library
 from amem_integrations.evaluation.qa.wordnet import MISSING, wordnet
-from amem_integrations.ports import Vector
 
 _AUTHORS = str.maketrans(dict.fromkeys(".,!?", " "))
 _PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -7,11 +7,11 @@ import hashlib
 import random
 from typing import Protocol
 
+from amem_integrations.core.io import ChatModel
 from amem_integrations.errors import AnalysisError
 from amem_integrations.evaluation.dataset import Conversation, Question
 from amem_integrations.evaluation.qa.system import Evidence
 from amem_integrations.evaluation.qa.systems.asking import TEXT, ask
-from amem_integrations.ports import ChatModel
 
 ABSTENTION = "Not mentioned in the conversation"
 

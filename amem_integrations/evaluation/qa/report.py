@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from amem_integrations import __version__
+from amem_integrations.core.usage import Usage
 from amem_integrations.evaluation.qa import judging
 from amem_integrations.evaluation.qa.metering import MeteredModel, Price
 from amem_integrations.evaluation.qa.reader import PROMPTS, RULES, ModelReader, Reader
@@ -20,7 +21,6 @@ from amem_integrations.evaluation.qa.scoring import (
     unavailable,
 )
 from amem_integrations.evaluation.qa.system import Budget, Means
-from amem_integrations.ledger import Usage
 
 _LIBRARIES = ("nltk", "rouge-score", "langchain-core", "langgraph", "fastembed", "qdrant-edge-py")
 

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from amem_integrations import __version__
+from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.core.usage import Usage
 from amem_integrations.errors import AMemError, AnalysisError, InvalidInputError
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
 from amem_integrations.evaluation.qa.checking import gold_of
@@ -17,8 +19,6 @@ from amem_integrations.evaluation.qa.kept import KeptLines, fingerprint
 from amem_integrations.evaluation.qa.metering import LIMIT, MeteredModel, Price
 from amem_integrations.evaluation.qa.reader import RULES, ModelReader, Reader
 from amem_integrations.evaluation.qa.system import Budget, Evidence, Factory, Means, System
-from amem_integrations.ledger import Usage
-from amem_integrations.tokens import estimate_tokens
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with what is being done, and how many of all answers there are."""

@@ -10,6 +10,8 @@ from functools import cache
 from statistics import fmean
 from typing import TypeAlias
 
+from amem_integrations.core.io import Embedder
+from amem_integrations.core.tokens import estimate_tokens
 from amem_integrations.evaluation.dataset import Conversation, Question
 from amem_integrations.evaluation.metrics import all_evidence, ranks_of, recall
 from amem_integrations.evaluation.qa.checking import gold_of
@@ -27,8 +29,6 @@ from amem_integrations.evaluation.qa.system import Budget
 from amem_integrations.evaluation.qa.systems.showing import known, whole
 from amem_integrations.evaluation.qa.wordnet import MISSING, wordnet
 from amem_integrations.evaluation.resampling import Estimate, Resampling
-from amem_integrations.ports import Embedder
-from amem_integrations.tokens import estimate_tokens
 
 CORE = "core"
 CATEGORIES = ("multi-hop", "temporal", "open-domain", "single-hop", "adversarial")

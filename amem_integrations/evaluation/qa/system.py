@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from amem_integrations.core.io import ChatModel
+from amem_integrations.embedders.resolve import NamedEmbedder
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
-from amem_integrations.models.embedding import NamedEmbedder
-from amem_integrations.ports import ChatModel
 
 __all__ = ["Budget", "Cost", "Evidence", "Factory", "Means", "System"]
 

@@ -15,16 +15,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from amem_integrations.clock import Clock
+from amem_integrations.core.clock import Clock
+from amem_integrations.core.io import IO
+from amem_integrations.core.note import Link, Note, Status, make_note, note_id
+from amem_integrations.embedders.resolve import resolve_embedder
 from amem_integrations.evaluation.scaling.material import HOME, Asked, Made
-from amem_integrations.formation.passages import sparse_text
 from amem_integrations.formation.state import Mode
-from amem_integrations.forming import Rooms
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.models.embedding import resolve_embedder
-from amem_integrations.note import Link, Note, Status, make_note, note_id
-from amem_integrations.ports import IO
-from amem_integrations.store.schema import note_point
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.pipeline import Rooms
+from amem_integrations.stores.codec import note_point
+from amem_integrations.stores.passages import sparse_text
 
 K = 10
 _CHROMA_BATCH = 5000

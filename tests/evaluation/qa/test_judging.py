@@ -1,11 +1,11 @@
 """A model that judges: what it is asked, and that it is a measure of its own."""
 
+from amem_integrations.core.analysis import ChatReply, ChatRequest
 from amem_integrations.errors import AnalysisError
 from amem_integrations.evaluation.qa.judging import Judge
 from amem_integrations.evaluation.qa.run import Answer
 from amem_integrations.evaluation.qa.scoring import score
 from amem_integrations.evaluation.qa.system import Budget
-from amem_integrations.judgement import ChatReply, ChatRequest
 from tests.evaluation.qa.samples import conversation, question
 from tests.support import EMBEDDER
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from amem_integrations.core.analysis import ChatReply, ChatRequest
 from amem_integrations.errors import AnalysisError
 from amem_integrations.evaluation.qa.checking import OracleReader, ShuffledReader, gold_of
 from amem_integrations.evaluation.qa.reader import ABSTENTION, ModelReader
 from amem_integrations.evaluation.qa.system import Evidence
-from amem_integrations.judgement import ChatReply, ChatRequest
 from tests.evaluation.qa.samples import conversation, own, question
 
 TALK = conversation("The sloop needs a new mainsail.", "I can sew one.")

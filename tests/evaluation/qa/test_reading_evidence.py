@@ -10,7 +10,7 @@ from amem_integrations.evaluation.qa.quoted import Said, quoted
 from amem_integrations.evaluation.qa.reader import ABSTENTION
 from amem_integrations.evaluation.qa.system import Evidence
 from amem_integrations.evaluation.qa.systems.showing import line, whole
-from amem_integrations.recall.pack import pack
+from amem_integrations.recall.prompt import pack
 from tests.evaluation.qa.samples import conversation, question
 from tests.support import open_memory
 

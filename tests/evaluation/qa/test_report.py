@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from amem_integrations.core.usage import Usage
 from amem_integrations.evaluation.dataset import Conversation, Question
 from amem_integrations.evaluation.qa import paper
 from amem_integrations.evaluation.qa.document import blocks, save
@@ -16,7 +17,6 @@ from amem_integrations.evaluation.qa.report import as_dict, sweep
 from amem_integrations.evaluation.qa.run import Answer, Asked
 from amem_integrations.evaluation.qa.scoring import CATEGORIES, Scored, mean_ranks, score
 from amem_integrations.evaluation.qa.system import Budget
-from amem_integrations.ledger import Usage
 from tests.support import EMBEDDER
 
 ASKED = [

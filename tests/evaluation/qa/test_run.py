@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
+from amem_integrations.embedders.resolve import resolve_embedder
 from amem_integrations.errors import AnalysisError, InvalidInputError
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
 from amem_integrations.evaluation.qa.checking import OracleReader, ShuffledReader, gold_of
@@ -19,8 +21,6 @@ from amem_integrations.evaluation.qa.run import Asked, Run, scorable
 from amem_integrations.evaluation.qa.scoring import CORE, Scored, score
 from amem_integrations.evaluation.qa.system import Budget, Evidence, Means
 from amem_integrations.evaluation.qa.systems import SYSTEMS
-from amem_integrations.judgement import ChatReply, ChatRequest, Message
-from amem_integrations.models.embedding import resolve_embedder
 from tests.evaluation.qa.samples import own
 from tests.support import EMBEDDER
 

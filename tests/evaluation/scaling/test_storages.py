@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from amem_integrations.core.note import Hit
 from amem_integrations.evaluation.scaling.material import Asked, Made, batches
 from amem_integrations.evaluation.scaling.storages import (
     STORAGES,
@@ -14,7 +15,6 @@ from amem_integrations.evaluation.scaling.storages import (
     Scanned,
     Storage,
 )
-from amem_integrations.note import Hit
 
 MADE = [each for batch in batches(40, dimension=8) for each in batch]
 

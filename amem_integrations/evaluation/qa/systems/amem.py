@@ -9,6 +9,8 @@ from functools import cached_property
 from math import ceil
 from typing import Any
 
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Note, Status, note_id
 from amem_integrations.errors import AnalysisError
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
 from amem_integrations.evaluation.ingest import fill
@@ -17,11 +19,9 @@ from amem_integrations.evaluation.qa.system import Budget, Cost, Evidence, Means
 from amem_integrations.evaluation.qa.systems.asking import required
 from amem_integrations.evaluation.qa.systems.showing import expected
 from amem_integrations.formation.state import Mode
-from amem_integrations.forming import Formation
-from amem_integrations.memory import AgenticMemory
-from amem_integrations.namespace import Namespace
-from amem_integrations.note import Note, Status, note_id
-from amem_integrations.recall.pack import pack, shown_in
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.pipeline import Formation
+from amem_integrations.recall.prompt import pack, shown_in
 
 _LOG = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class AMem:
             if note is not None and note.status in _UNFORMED:
                 # Each has one more chance, now that what ailed the model may be over.
                 memory.form(note)
-        left = sum(memory.health(home).get(status, 0) for status in _UNFORMED)
+        left = sum(memory.admin.health(home).get(status, 0) for status in _UNFORMED)
         if left > _MOST_UNFORMED * len(conversation.turns):
             raise AnalysisError(
                 f"{self.name}: {left} of {len(conversation.turns)} notes of {conversation.id!r} "

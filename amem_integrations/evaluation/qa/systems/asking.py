@@ -7,12 +7,12 @@ from typing import Any
 
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
+from amem_integrations.analysts.prompts import schemas
+from amem_integrations.core.analysis import ChatRequest, Message
+from amem_integrations.core.io import ChatModel
+from amem_integrations.core.tokens import estimate_tokens
 from amem_integrations.errors import AnalysisError, InvalidInputError
 from amem_integrations.evaluation.qa.system import Means
-from amem_integrations.judgement import ChatRequest, Message
-from amem_integrations.models.prompts import schemas
-from amem_integrations.ports import ChatModel
-from amem_integrations.tokens import estimate_tokens
 
 TEXT, NUMBER = schemas.TEXT, schemas.NUMBER
 objects, one_of, texts = schemas.objects, schemas.one_of, schemas.texts

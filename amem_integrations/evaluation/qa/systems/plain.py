@@ -4,12 +4,12 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.embedders.sparse import resolve_sparse
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
 from amem_integrations.evaluation.dense import DenseBaseline, content
 from amem_integrations.evaluation.qa.system import Budget, Cost, Evidence, Means
 from amem_integrations.evaluation.qa.systems.showing import expected, known, shown, whole
-from amem_integrations.models.sparse import resolve_sparse
-from amem_integrations.tokens import estimate_tokens
 
 
 class Nothing:

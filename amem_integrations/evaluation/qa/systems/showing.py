@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from statistics import fmean
 
+from amem_integrations.core.tokens import estimate_tokens
 from amem_integrations.evaluation.dataset import Conversation, Question, Turn
 from amem_integrations.evaluation.qa.system import Budget, Cost, Evidence
-from amem_integrations.tokens import estimate_tokens
 
 
 def line(turn: Turn) -> str:

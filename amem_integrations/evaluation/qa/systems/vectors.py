@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from amem_integrations.ports import Embedder
+from amem_integrations.core.io import Embedder
 
 _BATCH = 32
 

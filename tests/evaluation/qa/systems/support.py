@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from amem_integrations.core.analysis import ChatReply, ChatRequest
+from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.embedders.resolve import resolve_embedder
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn
 from amem_integrations.evaluation.qa.system import Budget, Evidence, Means, System
-from amem_integrations.judgement import ChatReply, ChatRequest
-from amem_integrations.models.embedding import resolve_embedder
 from amem_integrations.testing import HashEmbedder
-from amem_integrations.tokens import estimate_tokens
 
 SAID = (
     ("d1", 1, "Nora", "The sloop needs a new mainsail before the regatta in June."),

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from amem_integrations.core.note import Status
 from amem_integrations.errors import AnalysisError, InvalidInputError
 from amem_integrations.evaluation.dataset import Conversation
 from amem_integrations.evaluation.qa.system import Budget
 from amem_integrations.evaluation.qa.systems import SYSTEMS
 from amem_integrations.evaluation.qa.systems.amem import AMem
-from amem_integrations.note import Status
 from tests.evaluation.qa.systems.support import QUESTION, TALK, answered, is_within, means
 from tests.support import chat_model
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from amem_integrations.core.analysis import ChatReply, ChatRequest
 from amem_integrations.errors import AnalysisError
 from amem_integrations.evaluation.qa.systems.asking import NUMBER, TEXT, ask, texts
-from amem_integrations.judgement import ChatReply, ChatRequest
 from tests.evaluation.qa.systems.support import Scripted
 
 WANTED = {"text": TEXT, "after": NUMBER, "pages": texts(3)}

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from amem_integrations.core.analysis import ChatRequest
 from amem_integrations.evaluation.qa.system import Budget
 from amem_integrations.evaluation.qa.systems.memgpt import MemGPT
-from amem_integrations.judgement import ChatRequest
 from tests.evaluation.qa.systems.support import EARLY, Scripted, answered, is_within, means
 
 FLUSH = {"summary": "They spoke of boats.", "facts": "Ilya can sew.\n\nNora sails."}

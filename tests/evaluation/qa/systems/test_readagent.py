@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from amem_integrations.core.analysis import ChatRequest
 from amem_integrations.evaluation.qa.system import Budget
 from amem_integrations.evaluation.qa.systems.readagent import ReadAgent
-from amem_integrations.judgement import ChatRequest
 from tests.evaluation.qa.systems.support import EARLY, Scripted, answered, is_within, means
 
 

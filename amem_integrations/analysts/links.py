@@ -1,0 +1,160 @@
+"""Links without a model: mutual nearness, shared rare terms, and conversation order.
+
+Each signal alone can mislead: an embedder that does not know the language finds everything
+near, and two notes can share a word by chance. Together they decide, each with its reason.
+Called by the LLM-free analyst only.
+"""
+
+from collections.abc import Sequence
+from statistics import median
+
+from amem_integrations.analysts import note_types, terms, words
+from amem_integrations.analysts.terms import Corpus
+from amem_integrations.analysts.words import NAME, Word
+from amem_integrations.core.analysis import KINDS_SEEN, Candidate, LinkProposal, Subject
+from amem_integrations.core.note import Note
+
+MAX_LINKS = 5
+SHARED_WORDS, NEAR, SEQUENCE = KINDS_SEEN
+
+# A link needs this much of words and nearness together; nearness alone needs more.
+_THRESHOLD, _ALONE = 0.45, 0.5
+_SEQUENCE_WEIGHT, _ANSWER_WEIGHT, _MAX_WEIGHT = 0.45, 0.6, 0.95
+_COMPARED_WORDS = 12
+# Above the usual similarity by this much, a candidate is fully near.
+_FULL = 0.3
+# With fewer rivals than this, nothing tells what similarity is usual here.
+_MIN_RIVALS = 4
+# Where this much is usual, the embedder finds all texts alike and words must decide.
+_BLIND = 0.45
+# Below this cosine, two texts are unrelated for any embedder.
+_FLOOR = 0.1
+
+
+def propose_links(subject: Subject, corpus: Corpus) -> list[LinkProposal]:
+    """At most MAX_LINKS links, strongest first; weight in (0, 1], a reason each."""
+    own = _compared(subject.note, corpus)
+    if not own:
+        return []
+    chinese = words.is_chinese(subject.note.content)
+    usual = _usual_similarities(subject.candidates)
+    found = [
+        link
+        for candidate in subject.candidates
+        if (link := _matter(candidate, own, usual[candidate.note.id], corpus, chinese))
+    ]
+    found.sort(key=lambda link: -link.weight)
+    before = _turn_before(subject)
+    if before is None or before.id in {link.to for link in found[:MAX_LINKS]}:
+        return found[:MAX_LINKS]
+    return [*found[: MAX_LINKS - 1], _sequence(before, chinese)]
+
+
+def quoted(names: Sequence[str], chinese: bool) -> str:
+    """'a', 'b' and 'c', as the language has it."""
+    marked = [f"“{name}”" if chinese else f"'{name}'" for name in names]
+    if len(marked) < 2:
+        return "".join(marked)
+    comma, last = ("、", "和") if chinese else (", ", " and ")
+    return comma.join(marked[:-1]) + last + marked[-1]
+
+
+def _compared(note: Note, corpus: Corpus) -> list[Word]:
+    """The words that can show a shared matter; a number of one or two digits shows none."""
+    speaker = words.keys(note.speaker) if note.speaker else frozenset[str]()
+    found = terms.telling(note.content, corpus, without=speaker, limit=_COMPARED_WORDS)
+    return [word for word in found if not word.number or len(word.key) > 2]
+
+
+def _matter(
+    candidate: Candidate, own: Sequence[Word], usual: float, corpus: Corpus, chinese: bool
+) -> LinkProposal | None:
+    """A link to the candidate, if words and nearness together say that it belongs."""
+    shared = _shared(own, candidate.note)
+    evidence = sum(min(word.weight, NAME) * corpus.rarity(word.key) ** 2 for word in shared)
+    by_words = evidence / (evidence + 1)
+    by_meaning = _nearness(candidate, usual)
+    weight = 1 - (1 - by_words) * (1 - by_meaning)
+    if weight < (_THRESHOLD if shared else _ALONE):
+        return None
+    if not shared and not words.has_matter(candidate.note.content):
+        return None
+    kind = SHARED_WORDS if len(shared) > 1 and by_words >= 0.5 else NEAR
+    reason = _reason(shared, by_meaning > 0, chinese)
+    return LinkProposal(candidate.note.id, reason, kind, round(min(weight, _MAX_WEIGHT), 2))
+
+
+def _shared(own: Sequence[Word], other: Note) -> list[Word]:
+    keys = words.keys(other.content[: words.MAX_TEXT_CHARS])
+    return [
+        word
+        for word in own
+        # Segmentation depends on what stands around, so a Chinese word is also looked for.
+        if word.key in keys or (words.is_embedded(word.key) and word.key in other.content)
+    ]
+
+
+def _nearness(candidate: Candidate, usual: float) -> float:
+    """How near the two are to each other beyond what is usual here, in [0, 1)."""
+    if candidate.reverse_rank is None or usual > _BLIND:
+        return 0.0
+    beyond = min(1.0, max(0.0, (candidate.similarity - usual) / _FULL))
+    return 0.9 * beyond / (1 + (candidate.rank + candidate.reverse_rank) / 8)
+
+
+def _usual_similarities(candidates: Sequence[Candidate]) -> dict[str, float]:
+    """For each candidate, the similarity from which on nearness begins to mean something.
+
+    Embedders differ in scale, and one that does not know a script finds all texts in it alike:
+    so a candidate is held against the others in its script. Too few of them tell nothing.
+    """
+    scripts = {each.note.id: words.script(each.note.content) for each in candidates}
+    usual: dict[str, float] = {}
+    for candidate in candidates:
+        script = scripts[candidate.note.id]
+        rivals = [each.similarity for each in candidates if scripts[each.note.id] == script]
+        known = len(rivals) >= _MIN_RIVALS
+        usual[candidate.note.id] = max(median(rivals), _FLOOR) if known else 1.0
+    return usual
+
+
+def _reason(shared: Sequence[Word], mutual: bool, chinese: bool) -> str:
+    names = quoted([word.plain for word in shared[:3]], chinese)
+    if chinese:
+        parts = [f"都提到{names}"] if shared else []
+        return "；".join([*parts, "互在对方最相近的笔记之列"] if mutual else parts)
+    parts = [f"shares {names}"] if shared else []
+    return "; ".join([*parts, "each among the other's nearest notes"] if mutual else parts)
+
+
+def _turn_before(subject: Subject) -> Note | None:
+    """The turn right before the subject in its session, unless it says nothing.
+
+    By `sequence` where the subject has one, else by the order in which turns came.
+    """
+    note = subject.note
+    if note.session is None:
+        return None
+    known = {each.note.id: each.note for each in subject.candidates}
+    known.update((each.id, each) for each in subject.background)
+    turns = [each for each in known.values() if each.session == note.session]
+    if note.sequence is not None:
+        before = [each for each in turns if each.sequence == note.sequence - 1]
+    else:
+        before = [each for each in turns if each.created_at < note.created_at]
+    last = max(before, key=lambda each: (each.created_at, each.id), default=None)
+    if last is None or not words.has_matter(last.content):
+        return None
+    return last
+
+
+def _sequence(before: Note, chinese: bool) -> LinkProposal:
+    asked = note_types.kind_of(before.content) == "question"
+    who = before.speaker
+    if chinese:
+        turn = f"{who}的" if who else "前一条"
+        reason = f"紧接着{turn}{'提问' if asked else '发言'}"
+    else:
+        turn = "question" if asked else "turn"
+        reason = f"comes right after {who}'s {turn}" if who else f"comes right after that {turn}"
+    return LinkProposal(before.id, reason, SEQUENCE, _ANSWER_WEIGHT if asked else _SEQUENCE_WEIGHT)

@@ -1,0 +1,239 @@
+"""The LLM-free analyst: what `model=None` means.
+
+Understands a note by term statistics, links by mutual nearness and shared rare terms and by
+conversation order, and lets a neighbour evolve by merging terms. What it writes about a note
+is in that note's own words. Deterministic, asks no model, stores nothing. Words and phrases
+come from `terms`, links from `links_free`, what kind a note is from `kinds`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from amem_integrations.analysts import note_types, terms, words
+from amem_integrations.analysts.links import SEQUENCE, SHARED_WORDS, propose_links, quoted
+from amem_integrations.analysts.readable import legible
+from amem_integrations.analysts.terms import Corpus, Term
+from amem_integrations.core.analysis import (
+    BY_STATISTICS,
+    Evolution,
+    Judgement,
+    LinkProposal,
+    Subject,
+    Turn,
+    Understanding,
+)
+from amem_integrations.core.io import IO
+from amem_integrations.core.note import Note, clean_terms, clean_text
+from amem_integrations.errors import AnalysisError
+
+__all__ = ["FreeAnalyst"]
+
+MAX_KEYWORDS = 5
+MAX_TAGS = 3
+MAX_CONTEXT_CHARS = 200
+
+# An evolving note takes in new terms up to these numbers, however often it evolves.
+MAX_EVOLVED_KEYWORDS = 10
+MAX_EVOLVED_TAGS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class FreeAnalyst:
+    """Implements `ports.Analyst` by statistics (paper §3.1–3.3 without a model).
+
+    Attributes:
+        name: what revisions call it.
+        reads_candidates: whether text of other notes can end up in what it writes.
+        needs_statistics: whether it wants `Subject.background`.
+
+    Examples:
+        >>> from amem_integrations.core.analysis import Subject
+        >>> from amem_integrations.analysts.statistical import FreeAnalyst
+        >>> note = memory.add("Calvin wants an LRU policy for the cache", formation="off")
+        >>> about = memory.perform(lambda _, io: FreeAnalyst().construct(io, Subject(note)))
+        >>> "LRU policy" in about.keywords
+        True
+    """
+
+    name: str = BY_STATISTICS
+    reads_candidates: bool = False
+    needs_statistics: bool = True
+
+    async def construct(self, io: IO, subject: Subject) -> Understanding:
+        """`Analyst.construct`: up to 5 keywords, up to 3 tags, one sentence of the note.
+
+        Args:
+            io: not asked for anything.
+            subject: the note, and what puts it in perspective.
+        """
+        subject = legible(subject)
+        return _understanding(subject.note, _corpus(subject))
+
+    async def link(self, io: IO, subject: Subject) -> list[LinkProposal]:
+        """`Analyst.link`: to the candidates of the same matter, and to the turn just before.
+
+        Args:
+            io: not asked for anything.
+            subject: the note, and what puts it in perspective.
+        """
+        subject = legible(subject)
+        return propose_links(subject, _corpus(subject))
+
+    async def evolve(
+        self, io: IO, subject: Subject, links: Sequence[LinkProposal]
+    ) -> list[Evolution]:
+        """`Analyst.evolve`: for linked neighbours, the terms by which they are now known.
+
+        Args:
+            io: not asked for anything.
+            subject: the note, and what puts it in perspective.
+            links: those proposed for it.
+        """
+        subject = legible(subject)
+        return _evolutions(subject, links, _corpus(subject))
+
+    async def fuse(self, io: IO, subject: Subject) -> Judgement:
+        """`Analyst.fuse`: all three, over statistics taken once.
+
+        Args:
+            io: not asked for anything.
+            subject: the note, and what puts it in perspective.
+        """
+        subject = legible(subject)
+        corpus = _corpus(subject)
+        understanding = _understanding(subject.note, corpus)
+        links = propose_links(subject, corpus)
+        evolutions = _evolutions(subject, links, corpus)
+        return Judgement(understanding, tuple(links), tuple(evolutions))
+
+    async def batch(self, io: IO, subjects: Sequence[Subject]) -> list[Judgement | AnalysisError]:
+        """`Analyst.batch`: all three of each subject, by its own candidates.
+
+        Args:
+            io: not asked for anything.
+            subjects: the notes, oldest first.
+        """
+        return [await self.fuse(io, subject) for subject in subjects]
+
+    async def weave(self, io: IO, turn: Turn) -> None:
+        """`Analyst.weave`: knows no more about a turn than was found by statistics before.
+
+        Args:
+            io: not asked for anything.
+            turn: the turn.
+        """
+
+    async def distil(self, io: IO, notes: Sequence[Note]) -> None:
+        """`Analyst.distil`: writes nothing that no note says.
+
+        Args:
+            io: not asked for anything.
+            notes: those of one matter.
+        """
+
+
+def _corpus(subject: Subject) -> Corpus:
+    return Corpus(note.content for note in subject.background)
+
+
+def _understanding(note: Note, corpus: Corpus) -> Understanding:
+    found = _salient(note, corpus)
+    keywords = [term.text for term in found] or terms.symbols(note.content, MAX_KEYWORDS)
+    return Understanding(
+        keywords=clean_terms(keywords, MAX_KEYWORDS),
+        tags=tuple(_tags(note, found, corpus)),
+        context=_context(note, found),
+    )
+
+
+def _salient(note: Note, corpus: Corpus) -> list[Term]:
+    speaker = words.keys(note.speaker) if note.speaker else frozenset[str]()
+    return terms.salient(note.content, corpus, without=speaker, limit=MAX_KEYWORDS)
+
+
+def _tags(note: Note, found: Sequence[Term], corpus: Corpus) -> list[str]:
+    """The kind of note, where that is clear; then words that recur in the background."""
+    if not found:
+        return []
+    kind = note_types.kind_of(note.content)
+    strong = [term for term in found if term.score >= words.TELLING]
+    labels = sorted(_broad(strong or found[:1], corpus), key=lambda each: -each[0])
+    tags = [*([kind] if kind else []), *(label for _, label in labels)]
+    tags = list(clean_terms(tags, MAX_TAGS))
+    return tags if len(tags) > 1 else [*tags, note_types.KINDS[-1]]
+
+
+def _broad(found: Sequence[Term], corpus: Corpus) -> Iterator[tuple[int, str]]:
+    """How many texts of the background have each term, or else those of its words they have."""
+    for term in found:
+        plain = [word for word in term.words if not word.number]
+        common = [word for word in plain if corpus.frequency[word.key]]
+        # A number says nothing broad, but its unit may.
+        whole = len(common) == len(term.words) or (not common and plain == [*term.words])
+        for part in [term] if whole else common:
+            yield min(corpus.frequency[key] for key in part.keys), part.label
+
+
+def _context(note: Note, found: Sequence[Term]) -> str:
+    """The sentence that holds most of what is salient, with who said it and when.
+
+    Extractive: nothing is in it that the note does not say.
+    """
+    sentences = terms.sentences(note.content) or [note.content]
+    best = max(sentences, key=lambda text: sum(term.score for term in found if term.text in text))
+    day = note.occurred_at.date().isoformat() if note.occurred_at else None
+    source = ", ".join(part for part in (note.speaker, day) if part)
+    text = clean_text(f"{source}: {best}" if source else best, MAX_CONTEXT_CHARS + 1)
+    if len(text) <= MAX_CONTEXT_CHARS:
+        return text
+    return text[: MAX_CONTEXT_CHARS - 1].rstrip() + "…"
+
+
+def _evolutions(subject: Subject, links: Sequence[LinkProposal], corpus: Corpus) -> list[Evolution]:
+    candidates = {candidate.note.id: candidate.note for candidate in subject.candidates}
+    matters = [link for link in links if link.kind != SEQUENCE and link.to in candidates]
+    if not matters:
+        return []
+    found = _salient(subject.note, corpus)
+    proposals = (_evolution(candidates[link.to], link, found, corpus) for link in matters)
+    return [proposal for proposal in proposals if proposal is not None]
+
+
+def _evolution(
+    neighbour: Note, link: LinkProposal, found: Sequence[Term], corpus: Corpus
+) -> Evolution | None:
+    """At most two new keywords and one new tag for a neighbour, or None.
+
+    A term that the neighbour's text holds is supported by it. One that it does not hold is
+    taken over only where the two are of the same matter: it is what that has come to.
+    """
+    text = words.keys(neighbour.content[: words.MAX_TEXT_CHARS])
+    known = {key for term in (*neighbour.keywords, *neighbour.tags) for key in words.keys(term)}
+    strong = [term for term in found if term.score >= words.TELLING and not term.words[0].number]
+    supported = [term for term in strong if text.issuperset(term.keys)]
+    fresh = [term for term in supported if not known.issuperset(term.keys)][:1]
+    if link.kind == SHARED_WORDS:
+        fresh += [term for term in strong if (text | known).isdisjoint(term.keys)]
+    keywords = _merged(neighbour.keywords, [term.text for term in fresh[:2]], MAX_EVOLVED_KEYWORDS)
+    tagged = {key for tag in neighbour.tags for key in words.keys(tag)}
+    shared = [label for _, label in _broad(supported, corpus) if not words.keys(label) & tagged]
+    tags = _merged(neighbour.tags, shared[:1], MAX_EVOLVED_TAGS)
+    context = None if neighbour.context else _context(neighbour, found)
+    if keywords is None and tags is None and context is None:
+        return None
+    added = [*(keywords or ())[len(neighbour.keywords) :], *(tags or ())[len(neighbour.tags) :]]
+    return Evolution(neighbour.id, keywords, tags, context, _evolution_reason(link, added))
+
+
+def _merged(old: Sequence[str], new: Sequence[str], limit: int) -> tuple[str, ...] | None:
+    """`old` with what of `new` is new and fits; None when nothing is."""
+    merged = clean_terms([*old, *new], max(limit, len(old)))
+    return merged if len(merged) > len(old) else None
+
+
+def _evolution_reason(link: LinkProposal, added: Sequence[str]) -> str:
+    chinese = words.is_chinese(link.reason)
+    names = quoted(list(dict.fromkeys(added)), chinese)
+    if chinese:
+        return f"后来的笔记{link.reason}" + (f"；补充{names}" if added else "")
+    return f"a later note {link.reason}" + (f"; now also known by {names}" if added else "")

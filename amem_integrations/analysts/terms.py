@@ -1,0 +1,171 @@
+"""Terms: which words and phrases carry a text, without a model.
+
+Ranks phrases of `words` by frequency, rarity among other texts, and shape; splits sentences.
+What to do with the terms is the LLM-free analyst's, the only caller.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import log
+
+from amem_integrations.analysts.words import (
+    DERIVED,
+    GERUND,
+    MAX_TEXT_CHARS,
+    NAME,
+    NAMES,
+    POSSESSIVE,
+    SENTENCE,
+    TELLING,
+    Word,
+    fold,
+    keys,
+    words_of,
+)
+
+MAX_BACKGROUND_CHARS = 2_000
+MAX_PHRASE_WORDS = 3
+MAX_PHRASE_CHARS = 60
+
+# This many terms are found if need be among weak words.
+_FEW = 3
+_SIGN = re.compile(
+    r"[\U0001f1e6-\U0001f1ff]{2}|[^\w\s\x00-\x7f](?:[\ufe0f\U0001f3fb-\U0001f3ff]|\u200d.)*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word or phrase as first written, the words it is made of, and its score."""
+
+    text: str
+    words: tuple[Word, ...]
+    score: float
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(word.key for word in self.words)
+
+    @property
+    def label(self) -> str:
+        """As a tag has it."""
+        first, *more = self.words
+        return self.text if more else first.label
+
+
+class Corpus:
+    """What some texts say about words: how many have each, and which are written as names."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        read = [text[:MAX_BACKGROUND_CHARS] for text in texts]
+        self.size = len(read)
+        self.frequency = Counter(key for text in read for key in keys(text))
+        self.names = frozenset(fold(name) for text in read for name in NAMES.findall(text))
+
+    def rarity(self, key: str) -> float:
+        """Smoothed IDF, in [0, 1]: 1 for a word that at most one text has.
+
+        As if eight more texts stood by without the word, so that two texts alone make
+        nothing common.
+        """
+        total = self.size + 9
+        return min(1.0, log(total / (self.frequency[key] + 0.5)) / log(total / 1.5))
+
+
+def salient(
+    text: str, corpus: Corpus, *, without: frozenset[str] = frozenset(), limit: int
+) -> list[Term]:
+    """The terms that carry `text` best, most salient first, none nearly saying another.
+
+    Weak ones come in only to make up three. `without`: keys of which alone no term consists,
+    such as the speaker's name. Linear in the text, of which the first MAX_TEXT_CHARS count.
+    """
+    text = text[:MAX_TEXT_CHARS]
+    counts: Counter[tuple[str, ...]] = Counter()
+    best: dict[tuple[str, ...], Term] = {}
+    for span in _phrases(words_of(text, corpus.names), without):
+        phrase = tuple(word.key for word in span)
+        counts[phrase] += 1
+        strength = _strength(span, corpus)
+        if phrase not in best or strength > best[phrase].score:
+            surface = _surface(text[span[0].start : span[-1].end])
+            best[phrase] = Term(surface, tuple(span), strength)
+    ranked = sorted(
+        (replace(term, score=term.score * (1 + log(counts[key]))) for key, term in best.items()),
+        key=lambda term: (-term.score, term.words[0].start, len(term.words)),
+    )
+    chosen: list[Term] = []
+    for term in ranked:
+        if len(chosen) == limit or (term.score < TELLING and len(chosen) >= _FEW):
+            break
+        if term.score and not any(_nearly_same(term.keys, other.keys) for other in chosen):
+            chosen.append(term)
+    return chosen
+
+
+def telling(text: str, corpus: Corpus, *, without: frozenset[str], limit: int) -> list[Word]:
+    """The single words that say most about what `text` is about, rarest and strongest first."""
+    found: dict[str, Word] = {}
+    for word in words_of(text, corpus.names):
+        if word.weight >= TELLING and word.key not in without:
+            found.setdefault(word.key, word)
+    return sorted(
+        found.values(), key=lambda word: (-word.weight * corpus.rarity(word.key), word.start)
+    )[:limit]
+
+
+def symbols(text: str, limit: int) -> list[str]:
+    """The distinct signs of a text that has no words, such as emoji, in order."""
+    signs = (sign for sign in _SIGN.findall(text[:1000]) if unicodedata.category(sign[0]) == "So")
+    return list(dict.fromkeys(signs))[:limit]
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of `text`, without blank ones."""
+    found = (match.strip() for match in SENTENCE.findall(text[:MAX_TEXT_CHARS]))
+    return [sentence for sentence in found if sentence]
+
+
+def _phrases(sequence: Sequence[Word], without: frozenset[str]) -> Iterable[Sequence[Word]]:
+    """Runs of one to three words that neither begin nor end in something hollow."""
+    for first, word in enumerate(sequence):
+        if not word.weight:
+            continue
+        for last in range(first, min(first + MAX_PHRASE_WORDS, len(sequence))):
+            tail = sequence[last]
+            if not tail.weight or (last > first and not _continues(sequence[last - 1], tail)):
+                break
+            if tail.end - word.start > MAX_PHRASE_CHARS:
+                break
+            span = sequence[first : last + 1]
+            if tail.number or (last > first and tail.weight == DERIVED):
+                continue
+            if all(part.key in without or part.number for part in span):
+                continue
+            yield span
+
+
+def _continues(word: Word, following: Word) -> bool:
+    """Whether two words can be one phrase: adjacent, and no name after a plain word."""
+    return following.joins and not (following.weight == NAME and word.weight < NAME)
+
+
+def _strength(span: Sequence[Word], corpus: Corpus) -> float:
+    """How well a phrase stands for the text: shape × rarity, with a small prize for length."""
+    if len(span) > 1 and max(word.weight for word in span) < GERUND:
+        return 0.0
+    values = [word.weight * (0.25 + 0.75 * corpus.rarity(word.key)) for word in span]
+    prize = 1 + 0.15 * len(span) if len(span) > 1 else 1
+    return sum(values) / len(values) * prize
+
+
+def _nearly_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    common = set(one) & set(other)
+    return bool(common) or any(a in b or b in a for a in one for b in other if len(a) * len(b) > 6)
+
+
+def _surface(text: str) -> str:
+    return POSSESSIVE.sub("", " ".join(text.split()))

@@ -1,0 +1,342 @@
+"""What an idea of a turn is, by statistics: new, a repetition, a correction, or nothing.
+
+Pure and deterministic; each verdict has its reason, and says whether it is sure. What is sure
+of being nothing or a repetition is not formed, so both ask for much: every word listed as a
+courtesy, or all that is said, word by word, in one older note. In doubt it is new.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from amem_integrations.analysts import ideas, note_types, stop_words, words
+from amem_integrations.analysts.small_talk import Courtesy, courtesy, is_courteous
+from amem_integrations.analysts.terms import Corpus
+from amem_integrations.core.analysis import Candidate, TurnKind
+from amem_integrations.core.note import Note
+
+# The share of its telling words, by weight, that a note must hold to be of the same matter, and
+# from which on it may be that it says the same.
+SAME_MATTER, MAYBE_SAID = 0.34, 0.75
+# So much must be said for a repetition to be one, and so little that it may be nothing.
+LEAST_REPEATED, LITTLE = 1.5, 0.7
+# Nearness at which it may be that two texts say the same in other words.
+VERY_NEAR = 0.85
+# A note of this nearness, or one that shares telling words, can be what is corrected.
+CORRECTED_NEAR = 0.35
+# Longer texts than these are not looked through for repetitions, and for corrections: they hold
+# words of every kind.
+MAX_COMPARED_CHARS, MAX_CORRECTING_CHARS = 2_000, 600
+
+# It happened once more; or something is different now, unless all words are the same.
+_AGAIN = re.compile(
+    r"\b(?:again|another|this time|finally|just|once)\b|又|再(?!说|见)|刚|终于|另一", re.IGNORECASE
+)
+_DIFFERENT = re.compile(
+    r"\b(?:still|more|now|new|no longer|any ?more|already|also|else|next|yet)\b"
+    r"|还(?!有|是|行)|也|已经|新的",
+    re.IGNORECASE,
+)
+_DAY = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday|now|this (?:morning|afternoon|evening|week(?:end)?"
+    r"|month|year|summer|winter|spring|fall|autumn)|(?:last|next) \w+|ago|recently|lately)\b"
+    r"|今天|今晚|今早|明天|昨天|后天|前天|刚才|现在|这周|本周|上周|下周|上个月|下个月|今年|去年|明年|最近",
+    re.IGNORECASE,
+)
+_PERSON = re.compile(
+    r"\b(?:i|i['’]\w+|me|my|mine|myself|we|we['’]\w+|us|our|ours|you|you['’]\w+|your|yours)\b"
+    r"|[我你您咱]",
+    re.IGNORECASE,
+)
+# Words without which a sentence says the same.
+_IGNORED_TEXT = """
+    a an the of in on at to for from by with and or so well oh um uh just really very quite
+    please then that this is am are be do does i'm it's that's there there's also as
+    的 了 吧 啊 呀 哦 嗯 呢 嘛 啦 是 就 很 在 都
+"""
+_IGNORED = frozenset(_IGNORED_TEXT.split())
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|cannot|without)\b|n['’]t\b|[不没別别无]"
+)
+_RETRACTED = re.compile(
+    r"\b(?:actually|forget (?:that|what i said|the old)|i was wrong|my mistake|correction|i meant"
+    r"|i looked it up|i (?:misread|mixed up|got that wrong|misspoke)|not anymore|no longer|instead"
+    r"|scratch that|(?:is|are|was|were|has been|have been|got|been) (?:moved|changed"
+    r"|postponed|rescheduled|cancell?ed|delayed|pushed(?: back)?)|changed (?:my|his|her|our|their)"
+    r" minds?|is (?:gone|out|off))\b"
+    r"|更正|纠正|更改为|说错|记错|弄错|搞错|写错|看错|改到|改成|改为|换成|其实|应该是|不是.{1,12}(?:而是|，?是)"
+    r"|取消|推迟|延期|提前|不再|作废",
+    re.IGNORECASE,
+)
+# These are said of much that corrects nothing.
+_WEAK = re.compile(r"actually|instead|其实", re.IGNORECASE)
+_NOT_THIS = re.compile(
+    r"\bnot (?:on |in |at |the |a |an )?(?P<en>\w+(?:[:.-]\w+)*)"
+    r"|(?:不是|而不是|不在)(?P<zh>[^\s，。,是]{1,6})",
+    re.IGNORECASE,
+)
+_MONTH = (
+    "(?:january|february|march|april|may|june|july|august|september|october|november|december"
+    "|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
+)
+_DATES = re.compile(
+    rf"\b\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}\b|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b"
+    r"|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}(?:st|nd|rd|th)\b"
+    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+    r"|(?:周|星期|礼拜|禮拜)[一二三四五六日天]|(?:\d{1,2}月)?\d{1,2}[号號日]",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(
+    r"(?P<number>\d+(?:[.,]\d+)*)"
+    r"(?:\s*(?P<sign>[%€$£¥:]|[\u4e00-\u9fff])|[ -](?P<unit>[^\W\d_]+))?"
+)
+_QUESTION = re.compile(r"[?？]")
+_NUMBER = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an idea is, of which note, and why; sure, or worth asking a model about."""
+
+    kind: TurnKind
+    reason: str
+    of: str | None = None
+    sure: bool = True
+
+
+def weigh(
+    note: Note,
+    candidates: Sequence[Candidate],
+    before: Note | None,
+    corpus: Corpus,
+    names: Collection[str] = (),
+) -> Verdict:
+    """The verdict on a note that holds one idea, not yet stored.
+
+    candidates: the nearest older notes. before: the turn that it follows. names: folded names
+    of those who talk.
+    """
+    text = note.content
+    polite = courtesy(text, names)
+    if polite is not None:
+        if polite is Courtesy.ANSWER and before is not None and _is_asked(before.content):
+            return Verdict("new", "answers the question before it")
+        return Verdict("nothing", "a courtesy, nothing beside it")
+    keys, mass = ideas.mass_of(text, corpus, names)
+    if len(text) <= MAX_COMPARED_CHARS:
+        repeated = _repeated(note, keys, mass, candidates)
+        if repeated is not None:
+            return Verdict("repetition", "every word of it is in that note", repeated)
+    cue = _RETRACTED.search(text)
+    if cue is not None and len(text) <= MAX_CORRECTING_CHARS and not _asks(text):
+        return _correction(note, keys, cue.group(), candidates)
+    return _doubt(note, keys, mass, candidates, before, corpus)
+
+
+def said_share(keys: Collection[str], note: Note, corpus: Corpus) -> float:
+    """The share of the words `keys`, by rarity, that a note holds, in [0, 1]."""
+    total = sum(map(corpus.rarity, keys))
+    held = words.keys(note.content[: words.MAX_TEXT_CHARS])
+    both = (key for key in keys if key in held or (words.is_embedded(key) and key in note.content))
+    return sum(map(corpus.rarity, both)) / total if total else 0.0
+
+
+def is_of_its_speaker(text: str) -> bool:
+    """Whether what a text says depends on who says it to whom."""
+    return bool(_PERSON.search(text))
+
+
+def is_of_its_day(text: str) -> bool:
+    """Whether a text says something else when it is said on another day."""
+    return bool(_DAY.search(text) or _AGAIN.search(text))
+
+
+# -- repetitions -----------------------------------------------------------------------------
+
+
+def _repeated(
+    note: Note, keys: frozenset[str], mass: float, candidates: Sequence[Candidate]
+) -> str | None:
+    """The id of the nearest note that says all of it, in the same order."""
+    if mass < LEAST_REPEATED or len(keys) < 2 or _AGAIN.search(note.content):
+        return None
+    own = [line for line in map(_said, _lines(note.content)) if line]
+    for candidate in candidates:
+        other = candidate.note
+        if not _same_voice(note, other) or not _same_day(note, other):
+            continue
+        if _DIFFERENT.search(note.content) and not _same_words(note, other):
+            continue
+        lines = [_said(line) for line in _lines(other.content[:MAX_COMPARED_CHARS])]
+        if own and all(any(_says(line, mine) for line in lines) for mine in own):
+            return other.id
+    return None
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (each.text for each in ideas.sentences(text, Corpus(())) if not courtesy(each.text))
+
+
+def _said(line: str) -> tuple[str, ...]:
+    """The words that make a difference, in order, and first whether it asks or denies."""
+    found = [word.key for word in words.words_of(line)]
+    told = [key for key in found if key not in _IGNORED and not is_courteous(key)]
+    if not told:
+        return ()
+    shape = "?" if _asks(line) else "."
+    return (shape + "-" * len(_NEGATION.findall(line.casefold())), *told)
+
+
+def _says(line: Sequence[str], mine: Sequence[str]) -> bool:
+    """Whether an older sentence is the same but for additions of little weight."""
+    if not line or line[0] != mine[0] or len(line) > len(mine) + max(1, len(mine) // 3):
+        return False
+    rest = iter(line)
+    if not all(key in rest for key in mine):
+        return False
+    # What the older one says beyond it must not turn its sense, as "might" and "was" do.
+    added = [key for key in line if key not in mine]
+    return not any(key in stop_words.STOP["en"] and key not in _IGNORED for key in added)
+
+
+def _same_words(note: Note, other: Note) -> bool:
+    return note.content.casefold().split() == other.content.casefold().split()
+
+
+def _same_voice(note: Note, other: Note) -> bool:
+    """Whether "I" and "you" are the same people in both."""
+    return note.speaker == other.speaker or not is_of_its_speaker(note.content)
+
+
+def _same_day(note: Note, other: Note) -> bool:
+    """Whether "today" is the same day in both; without such words it does not matter."""
+    if not _DAY.search(note.content):
+        return True
+    if note.occurred_at is None or other.occurred_at is None:
+        return note.session is not None and note.session == other.session
+    return note.occurred_at.date() == other.occurred_at.date()
+
+
+# -- corrections -----------------------------------------------------------------------------
+
+
+def _correction(
+    note: Note,
+    keys: frozenset[str],
+    cue: str,
+    candidates: Sequence[Candidate],
+) -> Verdict:
+    """What is taken back: a near note of the same matter with another value in its place."""
+    text = note.content
+    plain = Corpus(())
+    known = [
+        each
+        for each in candidates
+        if len(each.note.content) <= MAX_COMPARED_CHARS and not _asks(each.note.content)
+    ]
+    matter = {each.note.id: each for each in known if _of_the_matter(keys, each)}
+    shares = {id: said_share(keys, each.note, plain) for id, each in matter.items()}
+    ranked = [matter[id].note for id in sorted(matter, key=lambda each: -shares[each])]
+    # One who says which word was wrong, in the same talk, need not say more.
+    heard = [each.note for each in known if note.session and each.note.session == note.session]
+    denied = _denied(text)
+    for other in (*ranked, *heard):
+        held = words.keys(other.content)
+        named = next((each for each in denied if each in held or _in_chinese(each, other)), None)
+        if named is not None:
+            return Verdict("correction", f"says '{named}' is not so", other.id)
+    for other in ranked:
+        near = shares[other.id] > 0 and matter[other.id].similarity >= CORRECTED_NEAR
+        if shares[other.id] < SAME_MATTER and (not near or _WEAK.search(cue)):
+            continue
+        if (changed := _changed(text, other.content)) is not None:
+            return Verdict(
+                "correction", f"'{cue}', and '{changed[0]}' was '{changed[1]}'", other.id
+            )
+    in_doubt = any(share >= SAME_MATTER for share in shares.values()) and not _WEAK.search(cue)
+    return Verdict("new", f"'{cue}', but of no note that is known", sure=not in_doubt)
+
+
+def _denied(text: str) -> list[str]:
+    """The words of which a text says that they are not so; none that bears no matter."""
+    found = [match["zh"] or words.fold(match["en"]) for match in _NOT_THIS.finditer(text)]
+    hollow = stop_words.STOP["en"] | (stop_words.COMMON - stop_words.UNITS)
+    return [each for each in found if each not in hollow]
+
+
+def _in_chinese(word: str, note: Note) -> bool:
+    return words.is_embedded(word) and word in note.content
+
+
+def _of_the_matter(keys: frozenset[str], candidate: Candidate) -> bool:
+    shared = keys & words.keys(candidate.note.content[: words.MAX_TEXT_CHARS])
+    return bool(shared) or candidate.similarity >= CORRECTED_NEAR
+
+
+def _changed(text: str, old: str) -> tuple[str, str] | None:
+    """A day or a quantity of `text`, and what stands for it in `old`, if they differ."""
+    for slot in (_days, _quantities):
+        new, before = slot(text), slot(old)
+        for unit, values in new.items():
+            fresh = [each for each in values if each not in before.get(unit, ())]
+            if fresh and unit in before:
+                alike = (each for each in before[unit] if _shape(each) == _shape(fresh[0]))
+                return fresh[0], next(alike, before[unit][0])
+    return None
+
+
+def _shape(value: str) -> tuple[bool, bool]:
+    """What tells a date from a weekday and from a day of the month."""
+    return any(sign.isdigit() for sign in value), " " in value
+
+
+def _days(text: str) -> dict[str, list[str]]:
+    """Weekdays and dates; one kind can stand for the other."""
+    found = [match.group().casefold() for match in _DATES.finditer(text)]
+    return {"day": found} if found else {}
+
+
+def _quantities(text: str) -> dict[str, list[str]]:
+    """Numbers by what they count."""
+    found: dict[str, list[str]] = {}
+    for match in _COUNTED.finditer(_DATES.sub(" ", text)):
+        unit = words.fold(match["unit"]) if match["unit"] else match["sign"]
+        if unit:
+            found.setdefault(unit, []).append(match["number"])
+    return found
+
+
+# -- doubt -----------------------------------------------------------------------------------
+
+
+def _doubt(
+    note: Note,
+    keys: frozenset[str],
+    mass: float,
+    candidates: Sequence[Candidate],
+    before: Note | None,
+    corpus: Corpus,
+) -> Verdict:
+    """New, and whether that is plain to see."""
+    text = note.content
+    if mass < LITTLE and not _NUMBER.search(text) and not _asks(text):
+        answers = before is not None and _is_asked(before.content)
+        return Verdict("new", "says little", sure=answers or bool(_PERSON.search(text)))
+    if _asks(text) or mass < LEAST_REPEATED or len(text) > MAX_COMPARED_CHARS:
+        return Verdict("new", "says what no older note does")
+    for candidate in candidates:
+        if candidate.similarity >= VERY_NEAR:
+            return Verdict("new", "very near to an older note", candidate.note.id, sure=False)
+        changed = _AGAIN.search(text) or _DIFFERENT.search(text)
+        if not changed and said_share(keys, candidate.note, corpus) >= MAYBE_SAID:
+            return Verdict("new", "an older note has most of its words", sure=False)
+    return Verdict("new", "says what no older note does")
+
+
+def _is_asked(text: str) -> bool:
+    """Whether a question stands anywhere in a text, to be answered by who speaks next."""
+    return bool(_QUESTION.search(text)) or _asks(text)
+
+
+def _asks(text: str) -> bool:
+    return note_types.kind_of(text) == "question"

@@ -1,0 +1,439 @@
+"""What an operation may ask of the world, and the two forms in which the world answers.
+
+An operation is one `async def op(io, …)`. It never touches a network, a file or a clock
+itself: it awaits `io`. With an `AsyncIO` those awaits are real. With a `SyncIO` nothing ever
+suspends, so `run` drives the very same coroutine to its end with a single `send(None)`.
+An operation must not suspend on anything but `io`, and asks for parallel work with
+`io.gather`.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import wraps
+from inspect import signature
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from amem_integrations.core.analysis import (
+    ChatReply,
+    ChatRequest,
+    Distilled,
+    Evolution,
+    IdeaProposal,
+    Judgement,
+    LinkProposal,
+    Subject,
+    Turn,
+    Understanding,
+)
+from amem_integrations.core.clock import Clock
+from amem_integrations.core.engine import Fields, Point, Query, Scored, SparseVector, Vector
+from amem_integrations.core.filters import Condition
+from amem_integrations.core.note import Note
+from amem_integrations.errors import AnalysisError
+
+__all__ = ["Analyst", "Embedder"]
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+# -- who keeps: engines ---------------------------------------------------------------------
+
+
+class Engine(Protocol):
+    """The few things asked of Qdrant, the same for every way of running it.
+
+    Every method raises StoreError or one of its kinds, never the engine's own exceptions.
+    """
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether no other process can have the store open at the same time."""
+        ...
+
+    async def get(self, ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
+        """The points that exist among `ids`, in the order of `ids`."""
+        ...
+
+    async def query(self, queries: Sequence[Query]) -> list[list[Scored]]:
+        """One list per query, best first, in one round trip."""
+        ...
+
+    async def scroll(
+        self,
+        where: Condition,
+        *,
+        limit: int,
+        order_by: str | None = None,
+        descending: bool = False,
+        start_from: int | None = None,
+        after: str | None = None,
+        fields: tuple[str, ...] | None = None,
+    ) -> list[Point]:
+        """Points by id, those past the id `after`; or by the unique integer field `order_by`.
+
+        `start_from` is inclusive. `fields` selects payload fields; None means all.
+        """
+        ...
+
+    async def count(self, where: Condition) -> int: ...
+
+    async def facet(
+        self, key: str, where: Condition, *, limit: int, exact: bool = True
+    ) -> dict[str, int]:
+        """How many points hold each value of the keyword field `key`.
+
+        exact: without it the counts may be off, and the answer comes several times as quickly.
+        """
+        ...
+
+    async def insert(self, points: Sequence[Point]) -> frozenset[str]:
+        """Add the points whose id is free; return the ids that were already taken."""
+        ...
+
+    async def commit(
+        self,
+        points: Sequence[Point],
+        *,
+        expect: Mapping[str, Fields],
+        present: Collection[str] = (),
+        new: Sequence[Point] = (),
+    ) -> frozenset[str]:
+        """Replace points in one operation if each still is as it was read.
+
+        `expect` gives, by id, what tells that (`schema.as_read`); `present` names further points
+        that must exist; those of `new` whose ids are free are added with them. Returns the ids
+        that failed; where the engine can, nothing was written then.
+        A server may have written the other points: the caller redoes what was left out.
+        """
+        ...
+
+    async def patch(
+        self, id: str, payload: Mapping[str, Any], *, expect: Fields | None = None
+    ) -> None:
+        """Set payload fields without raising the version; nothing if the point is gone.
+
+        expect: nor if one of these fields holds something else.
+        """
+        ...
+
+    async def delete(self, where: Condition) -> None: ...
+
+    async def flush(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+# -- who judges and who embeds --------------------------------------------------------------
+
+
+class Embedder(Protocol):
+    """Text to dense vectors. LangChain's `Embeddings` have these four methods already.
+
+    Of `texts`, each is a `text`; the vectors come in their order, all of one length.
+
+    Examples:
+        >>> from amem_integrations.testing import HashEmbedder
+        >>> len(HashEmbedder(dimension=8).embed_query("tea"))
+        8
+    """
+
+    def embed_documents(self, texts: list[str]) -> list[Vector]:
+        """The vectors of texts to be found."""
+        ...
+
+    def embed_query(self, text: str) -> Vector:
+        """The vector of a question."""
+        ...
+
+    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
+        """`embed_documents`, awaited."""
+        ...
+
+    async def aembed_query(self, text: str) -> Vector:
+        """`embed_query`, awaited."""
+        ...
+
+
+class SparseEncoder(Protocol):
+    """Text to term weights: BM25 term frequencies, IDF is the engine's. Pure and quick."""
+
+    @property
+    def name(self) -> str: ...
+
+    def document(self, text: str) -> SparseVector: ...
+
+    def query(self, text: str) -> SparseVector: ...
+
+
+class ChatModel(Protocol):
+    """A chat model that answers within a JSON schema.
+
+    Raises AnalysisError, with whether a retry can help.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def complete(self, request: ChatRequest) -> ChatReply: ...
+
+    async def acomplete(self, request: ChatRequest) -> ChatReply: ...
+
+
+class Analyst(Protocol):
+    """Makes the judgements of A-Mem (paper §3.1–3.3); `AgenticMemory(analyst=...)` takes one.
+
+    Every method may await `io` only, such as `io.chat`, and is told of a `subject`, of several
+    `subjects`, of a `turn` or of `notes`. It raises AnalysisError when it comes to no judgement.
+
+    Examples:
+        >>> from amem_integrations import AgenticMemory
+        >>> from amem_integrations.analysts.statistical import FreeAnalyst
+        >>> class Sceptic(FreeAnalyst):
+        ...     async def link(self, io, subject):
+        ...         return [each for each in await super().link(io, subject) if each.weight > 0.5]
+        >>> AgenticMemory(analyst=Sceptic(name="sceptic"), mode="staged").close()
+    """
+
+    @property
+    def name(self) -> str:
+        """What revisions call it."""
+        ...
+
+    @property
+    def reads_candidates(self) -> bool:
+        """Whether text of candidates can end up in what it writes; forgetting one takes it back."""
+        ...
+
+    @property
+    def needs_statistics(self) -> bool:
+        """Whether it wants `Subject.background` and `Candidate.reverse_rank`."""
+        ...
+
+    async def construct(self, io: "IO", subject: Subject) -> Understanding:
+        """What the note of `subject` is about."""
+        ...
+
+    async def link(self, io: "IO", subject: Subject) -> list[LinkProposal]:
+        """Which of its candidates `subject` belongs with."""
+        ...
+
+    async def evolve(
+        self, io: "IO", subject: Subject, links: Sequence[LinkProposal]
+    ) -> list[Evolution]:
+        """How those in `links` are to be understood in the light of `subject`."""
+        ...
+
+    async def fuse(self, io: "IO", subject: Subject) -> Judgement:
+        """All three at once; for a chat model, in one call."""
+        ...
+
+    async def batch(self, io: "IO", subjects: Sequence[Subject]) -> list[Judgement | AnalysisError]:
+        """`fuse` of several subjects, oldest first; for a chat model, in one call.
+
+        Candidates are shared: each subject may be linked to any that one of them has, and to
+        the subjects before it. One answer a subject, in order; an error stands for a subject
+        that has to be judged alone.
+        """
+        ...
+
+    async def weave(self, io: "IO", turn: Turn) -> list[IdeaProposal] | None:
+        """The ideas of a turn about which statistics are in doubt; None: they know best."""
+        ...
+
+    async def distil(self, io: "IO", notes: Sequence[Note]) -> Distilled | None:
+        """What notes of one matter come to, as a note of its own; None: nothing more."""
+        ...
+
+
+# -- io --------------------------------------------------------------------------------------
+
+
+class Runnable(Protocol):
+    """What LangChain calls a Runnable: the formation graph, for one."""
+
+    def invoke(self, input: Any) -> Any: ...
+
+    async def ainvoke(self, input: Any) -> Any: ...
+
+
+class IO(Protocol):
+    """Everything an operation may await."""
+
+    @property
+    def engine(self) -> Engine: ...
+
+    @property
+    def sparse(self) -> SparseEncoder: ...
+
+    def now(self) -> datetime: ...
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]: ...
+
+    async def embed_query(self, text: str) -> Vector: ...
+
+    async def chat(self, request: ChatRequest) -> ChatReply: ...
+
+    async def invoke(self, runnable: Runnable, input: Any) -> Any: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    async def run_blocking(self, function: Callable[[], T]) -> T:
+        """Call a function that waits: in this thread, or in another one beside an event loop."""
+        ...
+
+    async def gather(self, *operations: Coroutine[Any, Any, T]) -> list[T]:
+        """Run the operations side by side where that is possible; results in order.
+
+        The first error is raised as it is and the other operations are given up.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class SyncIO:
+    """Answers at once, in the calling thread. Works inside a running event loop too."""
+
+    engine: Engine
+    sparse: SparseEncoder
+    embedder: Embedder
+    chat_model: ChatModel | None = None
+    now: Callable[[], datetime] = field(default_factory=Clock)
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return self.embedder.embed_documents(list(texts))
+
+    async def embed_query(self, text: str) -> Vector:
+        return self.embedder.embed_query(text)
+
+    async def chat(self, request: ChatRequest) -> ChatReply:
+        return _require(self.chat_model).complete(request)
+
+    async def invoke(self, runnable: Runnable, input: Any) -> Any:
+        return runnable.invoke(input)
+
+    async def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)  # noqa: ASYNC251 - the synchronous form waits in its own thread
+
+    async def run_blocking(self, function: Callable[[], T]) -> T:
+        return function()
+
+    async def gather(self, *operations: Coroutine[Any, Any, T]) -> list[T]:
+        results: list[T] = []
+        waiting = list(operations)
+        try:
+            while waiting:
+                results.append(run(waiting.pop(0)))
+        finally:
+            for operation in waiting:
+                operation.close()
+        return results
+
+
+@dataclass(frozen=True)
+class AsyncIO:
+    """Awaits for real, on whichever loop is running."""
+
+    engine: Engine
+    sparse: SparseEncoder
+    embedder: Embedder
+    chat_model: ChatModel | None = None
+    now: Callable[[], datetime] = field(default_factory=Clock)
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return await self.embedder.aembed_documents(list(texts))
+
+    async def embed_query(self, text: str) -> Vector:
+        return await self.embedder.aembed_query(text)
+
+    async def chat(self, request: ChatRequest) -> ChatReply:
+        return await _require(self.chat_model).acomplete(request)
+
+    async def invoke(self, runnable: Runnable, input: Any) -> Any:
+        return await runnable.ainvoke(input)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def run_blocking(self, function: Callable[[], T]) -> T:
+        return await asyncio.to_thread(function)
+
+    async def gather(self, *operations: Coroutine[Any, Any, T]) -> list[T]:
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(operation) for operation in operations]
+        except BaseExceptionGroup as several:
+            first = several.exceptions[0]
+        else:
+            return [task.result() for task in tasks]
+        # As it is, like the sync form; raised out here, it keeps its own cause and context.
+        raise first
+
+
+def _require(model: ChatModel | None) -> ChatModel:
+    if model is None:
+        raise RuntimeError("This operation asks a chat model, and none was given.")
+    return model
+
+
+def run(operation: Coroutine[Any, Any, T]) -> T:
+    """Drive an operation whose io never suspends, and return its result.
+
+    Raises whatever the operation raises, and RuntimeError if it suspends after all.
+    """
+    try:
+        operation.send(None)
+    except StopIteration as stop:
+        return stop.value
+    operation.close()
+    raise RuntimeError(
+        "The operation suspended on something other than io; its synchronous form cannot wait."
+    )
+
+
+# -- the two forms of a method -----------------------------------------------------------------
+
+
+class Forms:
+    """Base of a class whose methods have a sync and an async form, each over its own io."""
+
+    _sync: IO
+    _async: IO
+
+
+S = TypeVar("S", bound=Forms)
+
+
+def sync_form(
+    operation: Callable[Concatenate[S, IO, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[S, P], T]:
+    """Decorate an operation that takes `io` first: the method runs it without an event loop."""
+
+    @wraps(operation)
+    def form(self: S, *args: P.args, **kwargs: P.kwargs) -> T:
+        return run(operation(self, self._sync, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
+
+    given = signature(operation)
+    shown = [each for name, each in given.parameters.items() if name != "io"]
+    form.__dict__["__signature__"] = given.replace(parameters=shown)
+    return form
+
+
+def async_form(
+    form: Callable[Concatenate[S, P], T],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """Return the async form of a method that `sync_form` decorated."""
+    operation: Callable[..., Coroutine[Any, Any, T]] = form.__dict__["__wrapped__"]
+
+    @wraps(form)
+    async def aform(self: S, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await operation(self, self._async, *args, **kwargs)  # pyright: ignore[reportPrivateUsage]
+
+    name = form.__name__
+    aform.__name__, aform.__doc__ = f"a{name}", f"`{name}`, awaited."
+    aform.__qualname__ = f"{form.__qualname__.removesuffix(name)}a{name}"
+    aform.__dict__["__signature__"] = signature(form)
+    return aform

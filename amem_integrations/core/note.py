@@ -1,0 +1,398 @@
+"""Note, Link, Revision, Hit: the immutable values that everything passes around.
+
+What a value may hold is checked once, when it is made; nobody downstream checks again.
+Nothing in this module reads or writes anything.
+"""
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import accumulate
+from typing import Any
+
+from amem_integrations.core import json_value
+from amem_integrations.core.checks import MAX_CONTENT_BYTES as MAX_CONTENT_BYTES
+from amem_integrations.core.checks import MAX_TERM_CHARS as MAX_TERM_CHARS
+from amem_integrations.core.checks import as_utc as as_utc
+from amem_integrations.core.checks import check_content as check_content
+from amem_integrations.core.checks import check_sequence
+from amem_integrations.core.checks import check_text as check_text
+from amem_integrations.core.checks import clean_terms as clean_terms
+from amem_integrations.core.checks import clean_text as clean_text
+from amem_integrations.core.checks import is_blank as is_blank
+from amem_integrations.core.namespace import Namespace, as_namespace, encode
+from amem_integrations.core.representation import brief
+from amem_integrations.core.status import NEW, TRANSITIONS, Life, Tier, standing_json
+from amem_integrations.core.status import Status as Status
+from amem_integrations.errors import InvalidInputError
+
+MAX_KEYWORDS = 32
+MAX_TAGS = 32
+MAX_CONTEXT_CHARS = 4000
+
+REPEATS, CORRECTS, CONTRADICTS = "repeats", "corrects", "contradicts"
+DISTILS = "distils"
+SOURCES = ("user", "tool", "assistant", "import")
+
+_ID_ROOT = uuid.UUID("6f0e9a3e-5d0c-5b7e-9d55-0a6d656d6e6f")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A directed connection that the note `source` made to the note `to`.
+
+    Attributes:
+        source: id of the note that made it.
+        to: id of the note that it leads to.
+        reason: why, in words.
+        created_at: when it was made.
+        kind: "related", "same-matter", "cause", "sequence", …; "repeats" or "corrects" where a turn
+            was woven, and those outlast a new formation; "distils" to what a note says in short.
+        weight: how strong it is, in (0, 1].
+        used_at: when its weight was last moved by a use of its notes; None if never.
+
+    Raises:
+        InvalidInputError: it would lead to its own note, or the weight lies elsewhere.
+
+    Examples:
+        >>> first = memory.add("A cache would fix the slow product page", session="s1")
+        >>> second = memory.add("Then a cache for the product page", session="s1")
+        >>> [link] = second.links
+        >>> link.source == second.id, link.to == first.id, 0 < link.weight <= 1
+        (True, True, True)
+        >>> link.other(second.id) == first.id
+        True
+    """
+
+    source: str
+    to: str
+    reason: str
+    created_at: datetime
+    kind: str = "related"
+    weight: float = 1.0
+    used_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if self.source == self.to:
+            raise InvalidInputError(f"Note {self.to} cannot be linked to itself.")
+        if not 0.0 < self.weight <= 1.0:
+            raise InvalidInputError(f"A link's weight lies in (0, 1]; got {self.weight}.")
+
+    def other(self, note_id: str) -> str:
+        """The id at the far end, seen from `note_id`.
+
+        Args:
+            note_id: the id of the note at one end.
+        """
+        return self.to if note_id == self.source else self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One field of a note, before and after a revision (JSON-native values).
+
+    Attributes:
+        before: what it was.
+        after: what it became.
+
+    Examples:
+        >>> note = memory.add("The product page takes four seconds")
+        >>> _ = memory.update(note, "The product page takes two seconds")
+        >>> memory.history(note)[1].changes["content"].before
+        'The product page takes four seconds'
+    """
+
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One recorded change of a note.
+
+    Attributes:
+        version: the version of the note that this revision produced.
+        kind: "formed", "evolved", "updated", "retracted", "reverted", "repaired", or what became of
+            a note as a whole, such as "archived" or "contested".
+        cause: id of the note that brought it about; the note's own id when it was formed or when
+            its caller updated it.
+        at: when.
+        analyst: who judged so, and in which mode.
+        changes: what changed, by field.
+        sources: ids of the other notes whose text the judgement read. Forgetting one of them takes
+            this revision back.
+        reason: why, in words.
+
+    Examples:
+        >>> note = memory.add("Tea is served at four")
+        >>> [formed] = memory.history(note)
+        >>> formed.version, formed.kind, formed.cause == note.id, formed.analyst
+        (2, 'formed', True, 'llm-free/fused')
+    """
+
+    version: int
+    kind: str
+    cause: str
+    at: datetime
+    analyst: str
+    changes: Mapping[str, Change] = field(default_factory=dict[str, Change], hash=False)
+    sources: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One memory: the text as given, and what was understood of it (paper §3.1).
+
+    All times are aware UTC; a naive one is taken as UTC.
+
+    Attributes:
+        id: of the namespace and the key; the same wherever the note is kept.
+        namespace: whose it is.
+        key: the caller's name for it, or one that follows from what was said by whom when.
+        content: the text as given; no model changes it.
+        created_at: when it was stored.
+        updated_at: when the caller last changed it; revisions say when a model did.
+        keywords: what it is about, most salient first.
+        tags: which kinds of things it belongs to.
+        context: one sentence on it.
+        links: of both directions once it was read through the memory: those it made (`link.source
+            == note.id`) and those others made to it.
+        speaker: who said it.
+        session: in which conversation.
+        sequence: at which place of it.
+        source_id: of a note that holds one of several ideas of a turn: the key of that turn, which
+            all of them share.
+        position: the character of the turn at which its content begins.
+        occurred_at: when it happened.
+        metadata_json: `metadata` as JSON.
+        value_json: `value` as JSON; None where nothing was put.
+        parts: lengths of the texts that `content` joins, a line break between two. Each of them is
+            embedded by itself, and nothing else is; with no texts, the content is empty and the
+            note is not found by a query. None: content and understanding are embedded.
+        ttl: how long it is kept after it was last written or read.
+        expires_at: until when.
+        status: where it stands.
+        attempts: how often forming it failed.
+        last_error: why it failed last.
+        revision: its newest change.
+        confidence: how far it is to be believed now, in [0, 1]; 1 where nothing looks after that.
+        version: 1, and one more with each change.
+        source: what kind of source it came from: "user", "tool", "assistant", "import"; None if
+            nobody said.
+        tier: how well it is established.
+        valid_until: when what it says ceased to hold, because another note says otherwise.
+        contested_by: ids of the notes that contradict it, as long as nobody settled it.
+        merged_into: id of the note that says the same and took its place.
+        trust: what the least believed of those had who changed how it is understood, in [0, 1].
+        life: what happened to it.
+
+    Examples:
+        >>> note = memory.add("Calvin wants an LRU policy for the cache", metadata={"ticket": 12})
+        >>> note.content, note.metadata, note.namespace
+        ('Calvin wants an LRU policy for the cache', {'ticket': 12}, ('default',))
+        >>> "LRU policy" in note.keywords
+        True
+    """
+
+    id: str
+    namespace: Namespace
+    key: str
+    content: str
+    created_at: datetime
+    updated_at: datetime = field(repr=False)
+    keywords: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    context: str = ""
+    links: tuple[Link, ...] = ()
+    speaker: str | None = None
+    session: str | None = None
+    sequence: int | None = None
+    source_id: str | None = None
+    position: int | None = None
+    occurred_at: datetime | None = None
+    metadata_json: str = "{}"
+    value_json: str | None = None
+    parts: tuple[int, ...] | None = None
+    ttl: timedelta | None = None
+    expires_at: datetime | None = None
+    status: Status = Status.RAW
+    attempts: int = 0
+    last_error: str | None = None
+    revision: Revision | None = field(default=None, repr=False)
+    confidence: float = 1.0
+    version: int = 1
+    source: str | None = None
+    tier: Tier = Tier.SHORT
+    valid_until: datetime | None = None
+    contested_by: tuple[str, ...] = ()
+    merged_into: str | None = None
+    trust: float = 1.0
+    life: Life = field(default=NEW, repr=False)
+
+    def __repr__(self) -> str:
+        return brief(self)
+
+    def __post_init__(self) -> None:
+        if self.parts != ():
+            check_content(self.content)
+
+    @property
+    def texts(self) -> tuple[str, ...] | None:
+        """The texts that are embedded one by one, if `parts` says so."""
+        if self.parts is None:
+            return None
+        ends = accumulate(length + 1 for length in self.parts)
+        return tuple(
+            self.content[end - length - 1 : end - 1]
+            for end, length in zip(ends, self.parts, strict=True)
+        )
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The caller's metadata: a fresh copy each time."""
+        return json_value.loads(self.metadata_json)
+
+    @property
+    def value(self) -> Any:
+        """What a key-value `put` stored, or None: a fresh copy each time."""
+        return None if self.value_json is None else json_value.loads(self.value_json)
+
+    @property
+    def standing(self) -> dict[str, Any]:
+        """The fields that `standing.FIELDS` names, as JSON has them."""
+        return standing_json(
+            self.tier, self.valid_until, self.contested_by, self.merged_into, self.trust
+        )
+
+    @property
+    def outgoing(self) -> tuple[Link, ...]:
+        """The links this note made itself."""
+        return tuple(link for link in self.links if link.source == self.id)
+
+    @property
+    def incoming(self) -> tuple[Link, ...]:
+        """The links other notes made to this one."""
+        return tuple(link for link in self.links if link.source != self.id)
+
+    def evolve(self, **changes: Any) -> "Note":
+        """A copy with some fields replaced; what is stored is not changed by it.
+
+        Args:
+            **changes: fields and their values.
+
+        Raises:
+            InvalidInputError: a status that does not follow from the one it has.
+        """
+        status = changes.get("status", self.status)
+        if status not in TRANSITIONS[self.status] and status != self.status:
+            raise InvalidInputError(f"A {self.status} note cannot become {status} ({self.id}).")
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A note found by a search, with its score and why it was found.
+
+    Attributes:
+        note: what was found.
+        score: fused relevance, higher is better, comparable within one search only.
+        why: contribution by signal ("dense", "sparse", "link", …), which sum to the score. Where a
+            reranker had the last word, the score is `why["rerank"]`, and the rest led up to it.
+        via: the link that led here or lifted the note; set whenever `why` has "link".
+        relevance: how much it has to do with the question, comparable across searches with the same
+            embedder; measured where a search has a `min_relevance`, else None.
+
+    Examples:
+        >>> _ = memory.add("Calvin wants an LRU policy for the cache")
+        >>> [hit] = memory.search("Which policy has the cache?", min_relevance=0)
+        >>> sorted(hit.why), hit.via, hit.relevance > 0
+        (['dense', ...'sparse'...], None, True)
+        >>> print(hit)
+        1...  Calvin wants an LRU policy for the cache  [dense ...]
+    """
+
+    note: Note
+    score: float
+    why: Mapping[str, float] = field(hash=False)
+    via: Link | None = None
+    relevance: float | None = None
+
+    def __repr__(self) -> str:
+        return brief(self)
+
+    def __str__(self) -> str:
+        signals = ", ".join(f"{name} {value:.2f}" for name, value in self.why.items())
+        return f"{self.score:.3f}  {self.note.content}  [{signals}]"
+
+
+def note_id(namespace: Namespace, key: str) -> str:
+    """The id of the note kept under `key`: UUIDv5 of (namespace, key)."""
+    return str(uuid.uuid5(_ID_ROOT, encode((*namespace, key))))
+
+
+def make_note(
+    content: str,
+    *,
+    namespace: str | Sequence[str],
+    now: datetime,
+    key: str | None = None,
+    speaker: str | None = None,
+    session: str | None = None,
+    sequence: int | None = None,
+    occurred_at: datetime | None = None,
+    source: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    value: Any = None,
+    repetition: int = 0,
+) -> Note:
+    """A raw note from what a caller gives, checked.
+
+    Without a `key`, one is derived from content, speaker, session, sequence and
+    occurred_at, so that a retried write is the same note. `repetition` tells apart equal
+    items of one batch. Raises InvalidInputError.
+    """
+    labels = as_namespace(namespace)
+    check_content(content)
+    for name, text in (("key", key), ("speaker", speaker), ("session", session)):
+        if text is not None:
+            check_text(name, text)
+    if sequence is not None:
+        check_sequence(sequence)
+    if source not in (None, *SOURCES):
+        wanted = ", ".join(map(repr, SOURCES))
+        raise InvalidInputError(f"source is one of {wanted}, or None; got {source!r}.")
+    moment = as_utc(now)
+    occurred = None if occurred_at is None else as_utc(occurred_at)
+    if key is None:
+        key = _derived_key(content, speaker, session, sequence, occurred, repetition)
+    return Note(
+        id=note_id(labels, key),
+        namespace=labels,
+        key=key,
+        content=content,
+        created_at=moment,
+        updated_at=moment,
+        speaker=speaker,
+        session=session,
+        sequence=sequence,
+        occurred_at=occurred,
+        source=source,
+        metadata_json="{}" if metadata is None else metadata_text(metadata),
+        value_json=None if value is None else json_value.dumps("value", value),
+    )
+
+
+def _derived_key(*parts: object) -> str:
+    texts = [None if part is None else str(part) for part in parts]
+    text = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+    return "auto:" + uuid.uuid5(_ID_ROOT, text).hex
+
+
+def metadata_text(metadata: Mapping[str, Any]) -> str:
+    """`metadata` as it is stored. Raises InvalidInputError for what cannot be."""
+    if not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"metadata must be a mapping; got {type(metadata).__name__}.")
+    return json_value.dumps("metadata", dict(metadata))

@@ -1,0 +1,245 @@
+"""Weaving: what each idea of a turn is, settled before any of it is stored.
+
+Statistics decide; where they are in doubt a chat model may be asked once, and its answer is a
+proposal like any other. Nothing is written here: `weaving` at the front stores what comes out.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from amem_integrations.analysts import ideas, turns, words
+from amem_integrations.analysts.terms import Corpus
+from amem_integrations.core.analysis import Candidate, Turn
+from amem_integrations.core.filters import Condition, Range, both, match
+from amem_integrations.core.io import IO, Query, Vector
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import CORRECTS, REPEATS, Link, Note, Status, note_id
+from amem_integrations.formation.candidates import older_than, similarity
+from amem_integrations.formation.segment_proposals import Judge, Strand, as_ranges, asked
+from amem_integrations.formation.state import Settings
+from amem_integrations.stores.codec import note_from, within
+from amem_integrations.stores.passages import FIRST_PASSAGES, passages, sparse_text
+from amem_integrations.stores.read import load
+from amem_integrations.stores.write import vectors_of
+
+_BACKGROUND = 64
+_NEAREST, _BY_WORDS = 6, 4
+# A model sees so many of them.
+_OFFERED = 5
+_MOST_PIECES = 1_000
+_KINDS = {"repetition": REPEATS, "correction": CORRECTS}
+_WEIGHTS = {"repetition": 1.0, "correction": 0.9}
+
+
+@dataclass(frozen=True, slots=True)
+class Unwoven:
+    """What weaving makes of a turn. vectors: by the texts that they stand for."""
+
+    strands: tuple[Strand, ...]
+    vectors: Mapping[str, Vector]
+
+
+async def weave(io: IO, settings: Settings, turn: Note, *, ask: bool) -> Unwoven:
+    """The ideas of a turn as notes, with their links, none of them stored.
+
+    turn: a raw note of all of it. ask: whether a model may be asked.
+    """
+    background = await _recent(io, turn)
+    corpus = Corpus(note.content for note in background)
+    names = _names([turn, *background])
+    before = await _turn_before(io, turn)
+    parts = ideas.sentences(turn.content, corpus, names)
+    around = _Around(before, corpus, names)
+    starts = ideas.announced(parts)
+    ranges = list(zip(starts, [*starts[1:], len(parts)], strict=True))
+    strands, known, vectors = await _strands(io, turn, parts, ranges, around, {})
+    if not ask or settings.analyst.needs_statistics:
+        return _unwoven(strands, vectors)
+    doubtful = not all(strand.verdict.sure for strand in strands)
+    if doubtful or await _is_unclear(io, parts, starts, vectors):
+        offered = _offered(turn, known.values(), around)
+        sentences = tuple(part.text for part in parts)
+        question = Turn(turn, sentences, tuple(offered.values()), before)
+        proposed = await asked(io, settings, question)
+        if proposed:
+            wanted = as_ranges(proposed, len(parts))
+            if [span for span, _ in wanted] != ranges:
+                spans = [span for span, _ in wanted]
+                strands, known, vectors = await _strands(io, turn, parts, spans, around, vectors)
+            judge = Judge(offered, corpus, names, settings.ledger.count)
+            strands = [
+                replace(strand, verdict=judge.settle(strand, proposal))
+                for strand, (_, proposal) in zip(strands, wanted, strict=True)
+            ]
+    return _unwoven(strands, vectors)
+
+
+# -- what is around --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    before: Note | None
+    corpus: Corpus
+    names: frozenset[str]
+
+
+async def _recent(io: IO, turn: Note) -> list[Note]:
+    points = await io.engine.scroll(
+        older_than(turn), limit=_BACKGROUND, order_by="created_at", descending=True
+    )
+    return [note_from(point) for point in points]
+
+
+def _names(notes: Sequence[Note]) -> frozenset[str]:
+    return frozenset(key for note in notes if note.speaker for key in words.keys(note.speaker))
+
+
+async def _turn_before(io: IO, turn: Note) -> Note | None:
+    """The turn that this one follows in its session, whatever became of it."""
+    if turn.session is None:
+        return None
+    where: list[Condition] = [match("session", turn.session)]
+    if turn.sequence is not None:
+        where.append(Range("sequence", gte=turn.sequence - 1, lte=turn.sequence - 1))
+    points = await io.engine.scroll(
+        within(turn.namespace, both(*where)), limit=1, order_by="created_at", descending=True
+    )
+    return note_from(points[0]) if points else None
+
+
+async def _candidates(
+    io: IO, note: Note, vector: Vector, before: Note | None
+) -> tuple[Candidate, ...]:
+    """The nearest older notes by meaning and by words, and the turn before, nearest first."""
+    where = older_than(note)
+    queries = [Query(vector, where, _NEAREST)]
+    by_words = io.sparse.query(sparse_text(note))
+    if by_words.indices:
+        queries.append(Query(by_words, where, _BY_WORDS, corpus=within(note.namespace)))
+    found = dict.fromkeys(scored.id for hits in await io.engine.query(queries) for scored in hits)
+    if before is not None and before.status is not Status.PLAIN:
+        found[before.id] = None
+    points = await io.engine.get(list(found), vectors=True)
+    near = sorted(
+        ((similarity(vector, point.dense), note_from(point)) for point in points),
+        key=lambda pair: (-pair[0], pair[1].id),
+    )
+    return tuple(Candidate(each, cosine, rank) for rank, (cosine, each) in enumerate(near))
+
+
+def _offered(
+    turn: Note, found: Iterable[Sequence[Candidate]], around: _Around
+) -> dict[str, Candidate]:
+    """The candidates that are nearest to the turn, or have most of its words, by their ids."""
+    keys, _ = ideas.mass_of(turn.content, around.corpus, around.names)
+
+    def nearness(candidate: Candidate) -> float:
+        said = turns.said_share(keys, candidate.note, around.corpus)
+        return max(candidate.similarity, said)
+
+    every = {each.note.id: each for candidates in found for each in candidates}
+    best = sorted(every.values(), key=lambda each: (-nearness(each), each.note.id))
+    return {each.note.id: each for each in best[:_OFFERED]}
+
+
+# -- ideas -----------------------------------------------------------------------------------
+
+
+async def _is_unclear(
+    io: IO, parts: Sequence[ideas.Sentence], starts: Sequence[int], known: Mapping[str, Vector]
+) -> bool:
+    """Whether sentences of one idea may be two: no word in common, and far from each other."""
+    pairs = [pair for pair in ideas.strangers(parts) if pair[1] not in starts]
+    if not pairs:
+        return False
+    vectors = await vectors_of(io, (parts[at].text for pair in pairs for at in pair), known)
+    return any(
+        similarity(vectors[parts[one].text], [vectors[parts[other].text]]) < ideas.NEAR
+        for one, other in pairs
+    )
+
+
+async def _strands(
+    io: IO,
+    turn: Note,
+    parts: Sequence[ideas.Sentence],
+    ranges: Sequence[tuple[int, int]],
+    around: _Around,
+    known: Mapping[str, Vector],
+) -> tuple[list[Strand], dict[str, tuple[Candidate, ...]], dict[str, Vector]]:
+    """A strand for each range, the candidates of each, and the vectors of their texts."""
+    notes = spans(turn, parts, ranges, io.now) if len(ranges) > 1 else [turn]
+    texts = [text for note in notes for text in passages(note)[:FIRST_PASSAGES]]
+    vectors = await vectors_of(io, texts, known)
+    found = await io.gather(
+        *(_candidates(io, note, vectors[passages(note)[0]], around.before) for note in notes)
+    )
+    candidates = {note.id: each for note, each in zip(notes, found, strict=True)}
+    strands = [
+        Strand(
+            note,
+            turns.weigh(note, candidates[note.id], around.before, around.corpus, around.names),
+        )
+        for note in notes
+    ]
+    return strands, candidates, vectors
+
+
+def spans(
+    turn: Note,
+    parts: Sequence[ideas.Sentence],
+    ranges: Sequence[tuple[int, int]],
+    now: Callable[[], datetime],
+) -> list[Note]:
+    """A note for each range of sentences: a stretch of the turn, under a key of its own."""
+    notes: list[Note] = []
+    for first, end in ranges:
+        start, stop = parts[first].start, parts[end - 1].end
+        # A name that no caller gives, and the same however often the turn comes.
+        key = "auto:" + uuid.uuid5(uuid.UUID(turn.id), f"span {start}").hex
+        moment = now()
+        notes.append(
+            replace(
+                turn,
+                id=note_id(turn.namespace, key),
+                key=key,
+                content=turn.content[start:stop],
+                created_at=moment,
+                updated_at=moment,
+                source_id=turn.key,
+                position=start,
+            )
+        )
+    return notes
+
+
+def _unwoven(strands: Sequence[Strand], vectors: Mapping[str, Vector]) -> Unwoven:
+    return Unwoven(tuple(map(_linked, strands)), vectors)
+
+
+def _linked(strand: Strand) -> Strand:
+    """The strand with the link and the status that its verdict gives its note."""
+    note, verdict = strand.note, strand.verdict
+    status = Status.PLAIN if verdict.kind in ("nothing", "repetition") else Status.RAW
+    links: tuple[Link, ...] = ()
+    if verdict.of is not None and verdict.kind in _KINDS:
+        kind = _KINDS[verdict.kind]
+        weight = _WEIGHTS[verdict.kind]
+        links = (Link(note.id, verdict.of, verdict.reason, note.created_at, kind, weight),)
+    return replace(strand, note=replace(note, status=status, links=links))
+
+
+async def woven_before(io: IO, turn: Note) -> list[Note]:
+    """The notes that a turn of this key was made into, in its order; empty for a new one."""
+    whole = await load(io, [turn.id], turn.namespace)
+    return [*whole.values(), *await pieces(io, turn.key, turn.namespace)]
+
+
+async def pieces(io: IO, source_id: str, namespace: Namespace) -> list[Note]:
+    """The notes of the several ideas of a turn, in its order; empty if it held only one."""
+    where = within(namespace, match("source_id", source_id))
+    points = await io.engine.scroll(where, limit=_MOST_PIECES)
+    return sorted(map(note_from, points), key=lambda note: (note.position or 0, note.id))

@@ -1,0 +1,279 @@
+"""What a memory does, each as one operation over io; `memory.py` gives them their two forms."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+from amem_integrations.core.filters import EVERYTHING, Condition, match
+from amem_integrations.core.io import IO, Forms
+from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace, encode
+from amem_integrations.core.note import Note, Revision, Status, make_note, metadata_text
+from amem_integrations.errors import InvalidInputError, NoteNotFoundError
+from amem_integrations.formation import queue
+from amem_integrations.formation.accept import accept
+from amem_integrations.memory.options import check_choice
+from amem_integrations.memory.pipeline import (
+    FORMATIONS,
+    Formation,
+    Rooms,
+    form,
+    have_formed,
+    release,
+)
+from amem_integrations.recall.search import check_counts
+from amem_integrations.revisions import forget as forgetting
+from amem_integrations.revisions import supersede
+from amem_integrations.revisions import update as revise
+from amem_integrations.revisions.archive import restore
+from amem_integrations.revisions.undo import undo
+from amem_integrations.stores.codec import within
+from amem_integrations.stores.read import (
+    as_they_are,
+    load,
+    recent,
+    resolved,
+    revisions,
+    with_links,
+)
+
+T = TypeVar("T")
+_CHUNK = 32
+_GIVEN = {"supersedes", *inspect.signature(make_note).parameters} - {
+    "namespace",
+    "now",
+    "repetition",
+    "value",
+}
+
+Progress: TypeAlias = Callable[[int, int], None]
+NamespaceLike: TypeAlias = str | Sequence[str]
+NoteLike: TypeAlias = Note | str
+
+
+class MemoryPart(Forms):
+    """Operations of one memory, in both forms."""
+
+    def __init__(self, rooms: Rooms, sync: IO, asynchronous: IO) -> None:
+        self._rooms = rooms
+        self._sync = sync
+        self._async = asynchronous
+
+
+def address(note: NoteLike, namespace: NamespaceLike | None) -> tuple[str, Namespace]:
+    """Id and namespace; an id alone is looked up in the given or the default namespace."""
+    if isinstance(note, Note):
+        return note.id, note.namespace if namespace is None else as_namespace(namespace)
+    if not isinstance(note, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"Expected a note or its id, a string; got {type(note).__name__}.")
+    return note, DEFAULT if namespace is None else as_namespace(namespace)
+
+
+async def add(
+    rooms: Rooms,
+    io: IO,
+    items: Iterable[str | Mapping[str, Any]],
+    namespace: NamespaceLike,
+    formation: Formation | None = None,
+    progress: Progress | None = None,
+) -> list[Note]:
+    """Store notes, then form them as `formation` says; returns them in the order given.
+
+    All items are checked before the first is written, those they supersede included. One whose
+    key exists with other content updates that note.
+    """
+    formation = formation or rooms.formation
+    check_choice("formation", formation, FORMATIONS)
+    given = _distinct(io, items, as_namespace(namespace))
+    notes = [note for note, _ in given]
+    superseded = await supersede.superseded_by(io, given, as_namespace(namespace))
+    done: list[Note] = []
+    stored: list[Note] = []
+    try:
+        for start in range(0, len(notes), _CHUNK):
+            chunk = notes[start : start + _CHUNK]
+            inline = formation == "inline"
+            stored = await accept(io, chunk, leased=queue.lease(io) if inline else None)
+            for group in _groups(list(zip(chunk, stored, strict=True)), rooms.at_once):
+                held = [await _reconciled(rooms, io, *pair, formation) for pair in group]
+                held = [await _superseding(io, note, superseded, inline) for note in held]
+                if inline:
+                    raw = [note for note in held if note.status is Status.RAW]
+                    await form(rooms, io, raw)
+                for note in held:
+                    done.append(note)
+                    if progress is not None:
+                        progress(len(done), len(notes))
+        # Before the worker begins: the answer does not wait for what it is about to do.
+        return await as_they_are(io, done)
+    finally:
+        # Also for what was stored before `progress` failed or the call was cancelled.
+        if formation == "background":
+            rooms.wake()
+        elif len(done) < len(notes):
+            await release(io, stored)
+
+
+def _groups(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def _distinct(
+    io: IO, items: Iterable[str | Mapping[str, Any]], namespace: Namespace
+) -> list[tuple[Note, object]]:
+    """A note for each item, and what it supersedes.
+
+    Equal ones without a key are told apart by how often they came.
+    """
+    # A text is iterable too, and would be one note a letter.
+    if isinstance(items, str | Mapping) or not isinstance(items, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError("Expected a list of items to remember; add() takes a single one.")
+    seen: dict[str, int] = {}
+    notes: list[tuple[Note, object]] = []
+    for given in items:
+        if not isinstance(given, str | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInputError(
+                f"An item to remember is a text or a mapping; got {type(given).__name__}."
+            )
+        item: dict[str, Any] = {"content": given} if isinstance(given, str) else dict(given)
+        if unknown := item.keys() - _GIVEN:
+            raise InvalidInputError(
+                f"An item to remember has no {', '.join(sorted(map(repr, unknown)))}; it has "
+                f"{', '.join(sorted(_GIVEN))}."
+            )
+        if "content" not in item:
+            raise InvalidInputError(
+                f'An item to remember needs "content"; got {", ".join(sorted(item)) or "nothing"}.'
+            )
+        supersedes = item.pop("supersedes", None)
+        note = make_note(**item, namespace=namespace, now=io.now())
+        repetition = seen.get(note.id, 0)
+        seen[note.id] = repetition + 1
+        if repetition and item.get("key") is None:
+            note = make_note(
+                **item, namespace=namespace, now=note.created_at, repetition=repetition
+            )
+        notes.append((note, supersedes))
+    return notes
+
+
+async def _reconciled(rooms: Rooms, io: IO, given: Note, held: Note, formation: Formation) -> Note:
+    """The stored note, updated if it was stored earlier with something else."""
+    metadata = given.metadata_json if given.metadata_json != "{}" else None
+    if held.content == given.content:
+        # To say a thing again is to want it back.
+        held = await restore(io, held)
+    if held.content == given.content and metadata in (None, held.metadata_json):
+        return held
+    updated, taken_back = await revise.update(
+        io, held, rooms.analyst_name, content=given.content, metadata_json=metadata
+    )
+    await have_formed(rooms, io, formation, unformed={given.namespace: taken_back.unformed})
+    return updated
+
+
+async def _superseding(
+    io: IO, note: Note, superseded: Mapping[str, Sequence[str]], inline: bool
+) -> Note:
+    if note.id not in superseded:
+        return note
+    note = await supersede.supersede(io, note, superseded[note.id])
+    if inline and note.status is Status.RAW:
+        # The version that was leased is not there any more.
+        await io.engine.patch(note.id, queue.lease(io), expect={"version": note.version})
+    return note
+
+
+async def read(io: IO, note_id: str, namespace: Namespace) -> Note | None:
+    """A note with the links of both directions; for one that was merged, what it went into."""
+    notes = list((await resolved(io, [note_id], namespace)).values())
+    return (await with_links(io, notes))[0] if notes else None
+
+
+async def require(io: IO, note_id: str, namespace: Namespace) -> Note:
+    """The note itself, or NoteNotFoundError."""
+    notes = await load(io, [note_id], namespace)
+    if note_id not in notes:
+        raise NoteNotFoundError(
+            f"There is no note {note_id!r} in namespace {'/'.join(namespace)}; "
+            "it may have been forgotten, or live in another namespace."
+        )
+    return notes[note_id]
+
+
+async def update(
+    rooms: Rooms,
+    io: IO,
+    note: NoteLike,
+    namespace: NamespaceLike | None,
+    content: str | None,
+    metadata: Mapping[str, Any] | None,
+) -> Note:
+    held = await require(io, *address(note, namespace))
+    updated, taken_back = await revise.update(
+        io,
+        held,
+        rooms.analyst_name,
+        content=held.content if content is None else content,
+        metadata_json=None if metadata is None else metadata_text(metadata),
+    )
+    unformed = {updated.namespace: taken_back.unformed}
+    await have_formed(rooms, io, rooms.formation, [updated], unformed=unformed)
+    return await read(io, updated.id, updated.namespace) or updated
+
+
+async def revert(
+    rooms: Rooms,
+    io: IO,
+    note: NoteLike,
+    namespace: NamespaceLike | None,
+    to_version: int | None,
+    only: int | None,
+) -> Note:
+    for name, version in (("to_version", to_version), ("only", only)):
+        if version is not None and type(version) is not int:
+            raise InvalidInputError(f"{name} is the number of a version; got {version!r}.")
+    held = await require(io, *address(note, namespace))
+    if only is not None:
+        if to_version is not None:
+            raise InvalidInputError("Give to_version or only: back to one, or without one.")
+        undone = await undo(io, held, only)
+        await supersede.follow(io, held, undone)
+        return await read(io, undone.id, undone.namespace) or undone
+    reverted, taken_back = await revise.revert(io, held, rooms.analyst_name, to_version=to_version)
+    await supersede.follow(io, held, reverted)
+    await have_formed(rooms, io, rooms.formation, unformed={held.namespace: taken_back.unformed})
+    return await read(io, reverted.id, reverted.namespace) or reverted
+
+
+async def forget(
+    rooms: Rooms, io: IO, note: NoteLike, namespace: NamespaceLike | None
+) -> forgetting.Forgotten:
+    note_id, home = address(note, namespace)
+    forgotten = await forgetting.forget(io, note_id, home, rooms.analyst_name)
+    rooms.recalls.drop(home)
+    await have_formed(rooms, io, rooms.formation, unformed={home: forgotten.unformed})
+    return forgotten
+
+
+async def history(io: IO, note_id: str, namespace: Namespace) -> list[Revision]:
+    return await revisions(io, await require(io, note_id, namespace))
+
+
+async def listed(
+    io: IO, namespace: Namespace, limit: int, where: Condition = EVERYTHING
+) -> list[Note]:
+    """The newest notes of a namespace, newest first, with their links."""
+    check_counts(limit=limit)
+    limit = min(limit, await io.engine.count(within(namespace, where)))
+    if not limit:
+        return []
+    return await with_links(io, await recent(io, namespace, limit=limit, where=where))
+
+
+async def counts(io: IO, namespace: NamespaceLike | None) -> dict[str, int]:
+    """How many notes there are by status."""
+    if namespace is None:
+        where = match("kind", "note")
+    else:
+        where = match("ns", encode(as_namespace(namespace)))
+    return await io.engine.facet("status", where, limit=len(Status))

@@ -1,0 +1,137 @@
+"""Options of `AgenticMemory`, grouped by concern and checked when they are made."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from amem_integrations.core.io import Analyst
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.formation.state import Mode
+from amem_integrations.lifecycle.policy import Policy
+from amem_integrations.memory.pipeline import FORMATIONS, Formation
+from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
+from amem_integrations.stores.open import check_api_key
+
+__all__ = ["FormationOptions", "ServerOptions"]
+
+MODES = ("fused", "staged", "batched")
+MAX_BATCH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class FormationOptions:
+    """How notes are formed.
+
+    Attributes:
+        instructions: domain vocabulary and rules, shown to the model.
+        link: whether notes are linked.
+        evolve: whether new notes change keywords, tags and context of older ones.
+        neighbours: the maximum number of candidates offered for linking; None: 5 for a model, 8
+            without one.
+        batch: the maximum number of notes in one question, in the mode "batched" (1 to 32).
+        concurrency: how many namespaces are formed at the same time in the background.
+        model_timeout: seconds that the model may take for an answer, whatever its own timeout.
+        trace_content: whether LangChain's callbacks (LangSmith, OpenTelemetry, your own) see
+            prompts, answers and state of formation. Otherwise they see its runs without content.
+
+    Raises:
+        InvalidInputError: a value is out of range.
+
+    Examples:
+        >>> from amem_integrations import FormationOptions
+        >>> FormationOptions(neighbours=3).batch
+        8
+    """
+
+    instructions: str | None = None
+    link: bool = True
+    evolve: bool = True
+    neighbours: int | None = None
+    batch: int = 8
+    concurrency: int = 4
+    model_timeout: float = 120.0
+    trace_content: bool = False
+
+    def __post_init__(self) -> None:
+        counts = {"concurrency": self.concurrency}
+        if self.neighbours is not None:
+            counts["neighbours"] = self.neighbours
+        for name, value in counts.items():
+            if not (_is_number(value, int) and value >= 1):
+                raise InvalidInputError(f"{name} is at least 1; got {value!r}.")
+        if not (_is_number(self.model_timeout, int | float) and self.model_timeout > 0):
+            raise InvalidInputError(
+                f"model_timeout is a number of seconds above 0; got {self.model_timeout!r}."
+            )
+        if not (_is_number(self.batch, int) and 1 <= self.batch <= MAX_BATCH):
+            raise InvalidInputError(f"batch is 1 to {MAX_BATCH} notes; got {self.batch!r}.")
+        if not isinstance(self.instructions, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInputError(
+                f"instructions are text, or None; got {type(self.instructions).__name__}."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """How a Qdrant server is reached.
+
+    Attributes:
+        timeout: seconds that a request may take.
+        prefer_grpc: whether gRPC is used instead of HTTP.
+
+    Examples:
+        >>> from amem_integrations import ServerOptions
+        >>> ServerOptions(timeout=30).prefer_grpc
+        False
+    """
+
+    timeout: float = 10.0
+    prefer_grpc: bool = False
+
+
+@dataclass(frozen=True)
+class Options:
+    """All arguments of `AgenticMemory`, checked."""
+
+    location: str | os.PathLike[str] | None
+    model: Any
+    analyst: Analyst | None
+    embedder: Any
+    collection: str
+    formation: Formation
+    mode: Mode
+    lifecycle: bool | Policy
+    api_key: str | None = field(repr=False)
+    clock: Callable[[], datetime] | None
+    formation_options: FormationOptions = FormationOptions()
+    recall_options: RecallOptions = DEFAULT_OPTIONS
+    server_options: ServerOptions = ServerOptions()
+
+    def __post_init__(self) -> None:
+        check_choice("formation", self.formation, FORMATIONS)
+        check_choice("mode", self.mode, MODES)
+        for name, kind in (
+            ("formation_options", FormationOptions),
+            ("recall_options", RecallOptions),
+            ("server_options", ServerOptions),
+        ):
+            if not isinstance(getattr(self, name), kind):
+                got = type(getattr(self, name)).__name__
+                raise InvalidInputError(f"{name} is a {kind.__name__}, or None; got {got}.")
+        if self.clock is not None and not callable(self.clock):  # pyright: ignore[reportUnnecessaryComparison]
+            raise InvalidInputError(
+                f"clock is a function that returns the time; got {type(self.clock).__name__}."
+            )
+        check_api_key(self.api_key)
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        wanted = ", ".join(repr(choice) for choice in choices)
+        raise InvalidInputError(f"{name} is one of {wanted}; got {value!r}.")
+
+
+def _is_number(value: object, kind: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)

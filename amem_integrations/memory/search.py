@@ -1,0 +1,117 @@
+"""A search as one memory is set to do it: its `min_relevance`, its reranker, its `diversity`.
+
+`recalling` gives it its two forms; adapters that recall within an operation call `find`.
+"""
+
+import time
+from collections.abc import Coroutine, Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any, Required, TypedDict, Unpack
+
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Hit, as_utc
+from amem_integrations.embedders.rerankers import RerankerSpec
+from amem_integrations.lifecycle.belief import backlinks_believed, believed
+from amem_integrations.lifecycle.confidence import source_trust
+from amem_integrations.memory.pipeline import Rooms
+from amem_integrations.recall.last import Recall
+from amem_integrations.recall.rerank import reranking_by
+from amem_integrations.recall.search import search
+from amem_integrations.stores.read import with_links
+
+
+class Asked(TypedDict, total=False):
+    """What of a search's arguments is the same in every form of it; see `search`."""
+
+    namespace: Required[Namespace]
+    k: int
+    hops: int
+    filter: Mapping[str, Any] | None
+    at: datetime | None
+
+
+async def find(
+    rooms: Rooms,
+    io: IO,
+    query: str,
+    *,
+    min_relevance: float | None = None,
+    reranker: RerankerSpec = None,
+    **asked: Unpack[Asked],
+) -> list[Hit]:
+    """`search`, as this memory is set to do it.
+
+    min_relevance, reranker: in place of the memory's own, where they are not None.
+    """
+    finding = _found(rooms, io, query, min_relevance, reranker, **asked)
+    return await _kept(rooms, query, asked["namespace"], finding)
+
+
+async def recall(
+    rooms: Rooms,
+    io: IO,
+    query: str,
+    min_relevance: float | None,
+    reranker: RerankerSpec,
+    **asked: Unpack[Asked],
+) -> list[Hit]:
+    """What `find` finds, with the links of both directions on each note."""
+    finding = _linked(rooms, io, _found(rooms, io, query, min_relevance, reranker, **asked))
+    return await _kept(rooms, query, asked["namespace"], finding)
+
+
+async def _kept(
+    rooms: Rooms, query: str, namespace: Namespace, finding: Coroutine[Any, Any, list[Hit]]
+) -> list[Hit]:
+    """What is found, which is the last recall of its namespace from now on."""
+    drops, began = rooms.recalls.drops, time.perf_counter()
+    try:
+        hits = await finding
+    except Exception:
+        rooms.recalls.failed(namespace)
+        raise
+    seconds = time.perf_counter() - began
+    found = Recall(query, namespace, tuple(hits), seconds)
+    rooms.recalls.keep(found, rooms.settings.ledger, drops)
+    return hits
+
+
+async def _found(
+    rooms: Rooms,
+    io: IO,
+    query: str,
+    min_relevance: float | None,
+    reranker: RerankerSpec,
+    **asked: Unpack[Asked],
+) -> list[Hit]:
+    options, reranking = rooms.recall, rooms.reranking
+    if min_relevance is not None:
+        options = replace(options, min_relevance=min_relevance)
+    if reranker is not None:
+        reranking = reranking_by(reranker, rooms.settings.ledger.count)
+    believe, sources, policy = None, None, rooms.policy
+    if policy is not None:
+        options = replace(options, path=policy.path, drop=policy.drop)
+        at = asked.get("at")
+        believe = partial(believed, now=io.now() if at is None else as_utc(at), policy=policy)
+        sources = partial(source_trust, policy=policy)
+    return await search(
+        io,
+        query,
+        **asked,
+        options=options,
+        reranking=reranking,
+        believe=believe,
+        sources=sources,
+    )
+
+
+async def _linked(rooms: Rooms, io: IO, finding: Coroutine[Any, Any, list[Hit]]) -> list[Hit]:
+    hits = await finding
+    notes = await with_links(io, [hit.note for hit in hits])
+    if rooms.policy is not None:
+        notes = [backlinks_believed(note, io.now(), rooms.policy) for note in notes]
+    return [replace(hit, note=note) for hit, note in zip(hits, notes, strict=True)]

@@ -1,0 +1,210 @@
+"""Weaving a turn of a conversation into the memory: what is done instead of adding it.
+
+Stores what `formation.weave` settles, has it formed, and says what it was. `remembering` gives
+it its two forms.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from amem_integrations.core.analysis import TurnKind
+from amem_integrations.core.io import IO
+from amem_integrations.core.note import CORRECTS, REPEATS, Link, Note, Status, make_note
+from amem_integrations.formation import queue
+from amem_integrations.formation.segments import Strand, pieces, weave, woven_before
+from amem_integrations.memory.operations import (
+    NamespaceLike,
+    NoteLike,
+    address,
+    require,
+)
+from amem_integrations.memory.options import check_choice
+from amem_integrations.memory.pipeline import FORMATIONS, Formation, Rooms, form, have_formed
+from amem_integrations.revisions import update
+from amem_integrations.revisions.archive import restore
+from amem_integrations.revisions.forget import forget
+from amem_integrations.revisions.retract import retract
+from amem_integrations.revisions.supersede import contest
+from amem_integrations.stores.passages import FIRST_PASSAGES
+from amem_integrations.stores.read import as_they_are, existing, load, with_links
+from amem_integrations.stores.write import embedded_points
+
+_BY_LINK: Mapping[str, TurnKind] = {REPEATS: "repetition", CORRECTS: "correction"}
+
+
+@dataclass(frozen=True, slots=True)
+class Idea:
+    """One idea of a turn, and what it was found to be.
+
+    Attributes:
+        kind: "new" is formed; "repetition" says what the note `of` says, and "nothing" is worth no
+            forming: both are kept plain; "correction" is formed and leads to the note `of` that it
+            contradicts or replaces, by a link of the kind "corrects".
+        note: what holds it.
+        of: the id of the note that it repeats or corrects.
+        reason: why it was found to be that.
+
+    Examples:
+        >>> [first] = memory.weave("The board meets on Monday at ten.", session="s1").ideas
+        >>> [idea] = memory.weave("Actually it is Tuesday, not Monday.", session="s1").ideas
+        >>> idea.kind, idea.of == first.note.id, [link.kind for link in idea.note.outgoing]
+        ('correction', True, ['corrects'])
+    """
+
+    kind: TurnKind
+    note: Note
+    of: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Woven:
+    """What a turn was woven into: its ideas, in order; mostly one.
+
+    Attributes:
+        ideas: each with its note and what it was found to be.
+
+    Examples:
+        >>> woven = memory.weave("The board meets on Monday at ten.", session="s1")
+        >>> [idea.kind for idea in woven.ideas], woven.notes[0].content
+        (['new'], 'The board meets on Monday at ten.')
+    """
+
+    ideas: tuple[Idea, ...]
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The notes of its ideas, in order."""
+        return tuple(idea.note for idea in self.ideas)
+
+
+async def weave_turn(
+    rooms: Rooms,
+    io: IO,
+    item: Mapping[str, Any],
+    namespace: NamespaceLike,
+    formation: Formation | None,
+) -> Woven:
+    """Store a turn idea by idea, then form what of it is new, as `formation` says."""
+    formation = formation or rooms.formation
+    check_choice("formation", formation, FORMATIONS)
+    turn = make_note(**item, namespace=namespace, now=io.now())
+    held = await woven_before(io, turn)
+    if held and _is_all_of(held, turn):
+        rooms.settings.ledger.count("weave.again")
+        ideas = [await _as_known(rooms, io, note, turn) for note in held]
+    else:
+        for note in held:
+            forgotten = await forget(io, note.id, note.namespace, rooms.analyst_name)
+            rooms.recalls.drop(note.namespace)
+            await have_formed(rooms, io, formation, unformed={note.namespace: forgotten.unformed})
+        ideas = await _stored(rooms, io, turn, formation)
+        await have_formed(rooms, io, formation, (idea.note for idea in ideas))
+    fresh = await as_they_are(io, [idea.note for idea in ideas])
+    return Woven(tuple(replace(idea, note=note) for idea, note in zip(ideas, fresh, strict=True)))
+
+
+async def form_note(rooms: Rooms, io: IO, note: NoteLike, namespace: NamespaceLike | None) -> Note:
+    """Form a note now, though it was kept plain, given up, or not due yet."""
+    held = await require(io, *address(note, namespace))
+    if held.status in (Status.RAW, Status.PLAIN, Status.PARKED):
+        fields = {"status": str(Status.RAW), "attempts": 0, "retry_at": None}
+        expect = {"status": str(held.status), "version": held.version}
+        await io.engine.patch(held.id, {**fields, **queue.lease(io)}, expect=expect)
+        held = await require(io, held.id, held.namespace)
+    if held.status is Status.RAW:
+        await form(rooms, io, [held])
+    (note,) = await with_links(io, [await require(io, held.id, held.namespace)])
+    return note
+
+
+async def turn_of(io: IO, note: NoteLike, namespace: NamespaceLike | None) -> list[Note]:
+    """The notes of the turn that a note is of, in its order."""
+    held = await require(io, *address(note, namespace))
+    if held.source_id is None:
+        return await with_links(io, [held])
+    return await with_links(io, await pieces(io, held.source_id, held.namespace))
+
+
+async def _stored(rooms: Rooms, io: IO, turn: Note, formation: Formation) -> list[Idea]:
+    """The ideas of a turn that was not woven before, their notes stored in one operation."""
+    # Who does not wait for forming does not wait for a model here either.
+    unwoven = await weave(io, rooms.settings, turn, ask=formation == "inline")
+    notes = [strand.note for strand in unwoven.strands]
+    points = await embedded_points(io, notes, first=FIRST_PASSAGES, known=unwoven.vectors)
+    for point in points:
+        if formation == "inline" and point.payload["status"] == Status.RAW:
+            point.payload.update(queue.lease(io))
+    await io.engine.insert(points)
+    targets = {link.to for note in notes for link in note.outgoing}
+    for gone in targets - await existing(io, sorted(targets), turn.namespace):
+        # Forgotten since it was found; what repeats it is now the first to say it.
+        await retract(io, gone, turn.namespace, rooms.analyst_name)
+    held = await load(io, (note.id for note in notes), turn.namespace)
+    for note in held.values():
+        await _contest(rooms, io, note)
+    ideas = [
+        _as_stored(strand, held.get(strand.note.id, strand.note)) for strand in unwoven.strands
+    ]
+    rooms.settings.ledger.count("weave.split", len(ideas) > 1)
+    for idea in ideas:
+        rooms.settings.ledger.count(f"weave.{idea.kind}")
+    return ideas
+
+
+def _as_stored(strand: Strand, note: Note) -> Idea:
+    if note.outgoing or not strand.note.outgoing:
+        return Idea(strand.verdict.kind, note, _target(note), strand.verdict.reason)
+    return Idea("new", note, None, "what it is about is gone")
+
+
+async def _as_known(rooms: Rooms, io: IO, held: Note, turn: Note) -> Idea:
+    """What a note of a turn is that comes again, perhaps with other metadata."""
+    held = await restore(io, held)
+    # It may be what a process was at when it died.
+    await _contest(rooms, io, held)
+    if turn.metadata_json not in ("{}", held.metadata_json):
+        held, _ = await update.update(
+            io, held, rooms.analyst_name, content=held.content, metadata_json=turn.metadata_json
+        )
+    link = _link(held)
+    if link is not None:
+        return Idea(_BY_LINK[link.kind], held, link.to, link.reason)
+    kind = "nothing" if held.status is Status.PLAIN else "new"
+    return Idea(kind, held, None, "came before")
+
+
+def _link(note: Note) -> Link | None:
+    return next((link for link in note.outgoing if link.kind in _BY_LINK), None)
+
+
+def _target(note: Note) -> str | None:
+    link = _link(note)
+    return None if link is None else link.to
+
+
+def _is_all_of(held: Sequence[Note], turn: Note) -> bool:
+    """Whether the notes hold all that the turn says, one after another."""
+    end = 0
+    for note in held:
+        start = note.position or 0
+        if note.source_id is None:
+            return len(held) == 1 and note.content == turn.content
+        text = turn.content[start : start + len(note.content)]
+        if start < end or text != note.content or turn.content[end:start].strip():
+            return False
+        end = start + len(note.content)
+    return not turn.content[end:].strip()
+
+
+async def _contest(rooms: Rooms, io: IO, note: Note) -> None:
+    settings = rooms.settings
+    await contest(
+        io,
+        note,
+        believe=settings.believe,
+        trust_gap=settings.trust_gap,
+        analyst=settings.analyst_name,
+        ledger=settings.ledger,
+    )

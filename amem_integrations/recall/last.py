@@ -1,0 +1,144 @@
+"""What a memory was asked last, in each namespace, and what it cost since: `last_recall`.
+
+Kept in the process only, a bounded number of namespaces, and let go of when something of the
+namespace is forgotten. `finding` keeps, whoever packs hits for a prompt says so by `shown`.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Hit
+from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.core.usage import Ledger, Tally, Usage
+
+_MOST = 128
+_MOST_CHARS = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """The last search of a namespace, what it found, and what forming notes took since.
+
+    As text it is one line of numbers, without content.
+
+    Attributes:
+        query: what was asked.
+        namespace: whose memory was asked.
+        hits: what was found, best first, each with `why`, as it was then.
+        seconds: how long the search took.
+        packed: the text that went into a prompt; None if nobody packed the hits. Middleware,
+            chat memories and tools do; a call of `AgenticMemory.pack` is the caller's own affair.
+        formed: how many notes of the namespace this memory formed since, in the background
+            included, as far as that has come.
+        usage: what model calls took for the namespace since.
+
+    Examples:
+        >>> from amem_integrations import Recall
+        >>> str(Recall("tea?", ("calvin",), (), 0.0071, formed=2))
+        'recalled 0 notes in 7 ms; formed 2 notes'
+    """
+
+    query: str
+    namespace: Namespace
+    hits: tuple[Hit, ...]
+    seconds: float
+    packed: str | None = None
+    formed: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def tokens(self) -> int | None:
+        """About how many tokens `packed` takes; None where nothing was packed."""
+        return None if self.packed is None else estimate_tokens(self.packed)
+
+    def __str__(self) -> str:
+        recalled = f"recalled {_counted(len(self.hits), 'note')} in {self.seconds * 1000:.0f} ms"
+        if self.tokens is not None:
+            recalled += f", {_counted(self.tokens, 'token')}"
+        if not (self.formed or self.usage.calls):
+            return recalled
+        line = f"{recalled}; formed {_counted(self.formed, 'note')}"
+        if self.usage.calls:
+            tokens = self.usage.tokens_in + self.usage.tokens_out
+            calls = _counted(self.usage.calls, "call")
+            line += f": {calls}, {_counted(tokens, 'token')}"
+        return line
+
+
+class Recalls:
+    """The last recall of each namespace; safe to use from any thread.
+
+    A namespace is one user's, so what one recalls is never shown to another who is served at
+    the same time. Of several recalls in one namespace the last to end counts.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Namespace, tuple[Recall, Tally]] = OrderedDict()
+        self._chars = 0
+        self._drops = 0
+
+    @property
+    def drops(self) -> int:
+        """How often something was let go of; taken before a search, for `keep`."""
+        return self._drops
+
+    def keep(self, recall: Recall, ledger: Ledger, drops: int) -> None:
+        """This is the last recall now; unless something was forgotten while it searched."""
+        with self._lock:
+            self._take(recall.namespace)
+            if drops == self._drops:
+                self._put(recall, ledger.watch(recall.namespace))
+
+    def shown(self, namespace: Namespace, hits: Sequence[Hit], packed: str) -> None:
+        """These of a search's hits were for a prompt; nothing if another was made since."""
+        with self._lock:
+            if namespace not in self._kept:
+                return
+            recall, tally = self._kept[namespace]
+            found = set(map(id, recall.hits))
+            if bool(hits) == bool(found) and found.issuperset(map(id, hits)):
+                self._take(namespace)
+                self._put(replace(recall, hits=tuple(hits), packed=packed), tally)
+
+    def last(self, namespace: Namespace) -> Recall | None:
+        with self._lock:
+            if namespace not in self._kept:
+                return None
+            recall, tally = self._kept[namespace]
+            return replace(recall, formed=tally.formed, usage=tally.usage)
+
+    def failed(self, namespace: Namespace) -> None:
+        """The last search of the namespace found nothing out."""
+        with self._lock:
+            self._take(namespace)
+
+    def drop(self, namespace: Namespace) -> None:
+        """Something of the namespace was forgotten; what was recalled may show it."""
+        with self._lock:
+            self._drops += 1
+            self._take(namespace)
+
+    def _put(self, recall: Recall, tally: Tally) -> None:
+        self._kept[recall.namespace] = recall, tally
+        self._chars += _size(recall)
+        while len(self._kept) > _MOST or (self._chars > _MOST_CHARS and len(self._kept) > 1):
+            self._take(next(iter(self._kept)))
+
+    def _take(self, namespace: Namespace) -> tuple[Recall, Tally] | None:
+        taken = self._kept.pop(namespace, None)
+        if taken is not None:
+            self._chars -= _size(taken[0])
+        return taken
+
+
+def _size(recall: Recall) -> int:
+    texts = (recall.query, recall.packed or "", *(hit.note.content for hit in recall.hits))
+    return sum(map(len, texts))
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number:,} {name}{'' if number == 1 else 's'}"

@@ -1,0 +1,104 @@
+"""What a question says beside its matter: whose words it asks for, and of which days.
+
+Pure. `search` calls it with the speakers of the namespace.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from amem_integrations.analysts.stop_words import STOP
+from amem_integrations.recall.dates import Days, days_in, is_month
+
+ASSISTANTS = frozenset({"assistant", "ai", "bot", "system", "tool", "agent", "model"})
+# Of what users said, what is left to be expected when the assistant itself is addressed.
+_ADDRESSED = 0.4
+# The namespace's owner asks: who says "I" there is a user, not the assistant.
+_I = re.compile(r"\b(?:[Ii]|[Mm](?:e|y|ine|yself)|[Ww]e|[Uu]s|[Oo]urs?)\b|[我咱]")
+_YOU = re.compile(r"\byou(?:r|rs|rself)?\b|[你您]", re.IGNORECASE)
+_LATIN = "\u024f"
+_POSSESSIVE = r"(?:['\u2019]s\b)?"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, read.
+
+    text: without the names of speakers: who speaks is asked of the notes' speaker, and hardly
+        anybody says their own name. about: the speakers it asks about, and how surely, in (0, 1].
+    named: whether it names a speaker that the namespace knows.
+    """
+
+    text: str
+    about: Mapping[str, float]
+    days: Days | None
+    named: bool = False
+
+
+def read_question(query: str, speakers: Collection[str], now: datetime) -> Question:
+    """speakers: all that the namespace knows. now: when it is asked, for "yesterday"."""
+    people = [speaker for speaker in speakers if speaker.lower() not in ASSISTANTS]
+    patterns = {speaker: _name(speaker, query) for speaker in people if _occurs(speaker, query)}
+    named = [speaker for speaker, name in patterns.items() if _is_named(name, query)]
+    text = query
+    # The whole names go first, so that nothing of them is left.
+    for speaker in sorted(named, key=len, reverse=True):
+        text = patterns[speaker].sub(_unless_month, text)
+    return Question(
+        text=" ".join(text.split()) if re.search(r"\w", text) else query,
+        about=_about(query, named, people, len(people) < len(speakers)),
+        # Without the names, of which "May" may be one.
+        days=days_in(text, now),
+        named=bool(named),
+    )
+
+
+def _about(
+    query: str, named: list[str], people: list[str], with_assistant: bool
+) -> Mapping[str, float]:
+    if len({_first(speaker) for speaker in named}) == 1:
+        whole = [each for each in named if each.lower() in query.lower()]
+        return dict.fromkeys(whole or named, 1.0)
+    if named or not with_assistant or not _I.search(query):
+        return {}
+    # Users ask for what they said themselves, unless they ask what they were told.
+    return dict.fromkeys(people, _ADDRESSED if _YOU.search(query) else 1.0)
+
+
+def _first(speaker: str) -> str:
+    return (speaker.split() or [speaker])[0]
+
+
+def _occurs(speaker: str, query: str) -> bool:
+    """Whether it is worth looking closer, as it seldom is where there are many speakers."""
+    first = _first(speaker)
+    return first in query or first.lower() in query
+
+
+def _name(speaker: str, query: str) -> re.Pattern[str]:
+    """What names the speaker: the whole name or its first word, as it is written.
+
+    In a question without capitals, small letters do, if the name is no common word.
+    """
+    first = _first(speaker)
+    names = "|".join(re.escape(name) for name in dict.fromkeys((speaker, first)))
+    small = query == query.lower() and first.lower() not in STOP["en"]
+    flags = re.IGNORECASE if small else re.NOFLAG
+    if max(first, default="") > _LATIN:
+        # Names of scripts that do not set words apart have no boundaries to look for, and in
+        # others they are inflected.
+        return re.compile(f"(?:{names}){_POSSESSIVE}", flags)
+    return re.compile(rf"(?<!\w)(?:{names}){_POSSESSIVE}(?!\w)", flags)
+
+
+def _unless_month(found: re.Match[str]) -> str:
+    return found[0] if is_month(found.string, found) else " "
+
+
+def _is_named(name: re.Pattern[str], query: str) -> bool:
+    """Whether the name stands there, and not as a month or the word that opens a question."""
+    return any(
+        (found.start() > 0 or found[0].lower() not in STOP["en"]) and not is_month(query, found)
+        for found in name.finditer(query)
+    )

@@ -1,0 +1,260 @@
+"""The embedded engine: Qdrant Edge in this process, on one directory.
+
+One implementation serves the synchronous and the asynchronous form: the engine holds the GIL
+in every call, so there is nothing to wait for, and no method ever suspends. Engine objects
+are made by `opening.py`; files and sharing are `shards.py` and `edge_files.py`.
+"""
+
+import weakref
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, cast
+
+import qdrant_edge as edge
+
+from amem_integrations.core.filters import Condition, HasId
+from amem_integrations.core.io import Fields, Point, Query, Scored, SparseVector, Vector
+from amem_integrations.errors import StoreClosedError, StoreError
+from amem_integrations.stores.edge.filters import compile_filter
+from amem_integrations.stores.edge.shards import Shard
+from amem_integrations.stores.validation import check_points, check_query, is_id
+
+_DENSE, _SPARSE = "dense", "bm25"
+_DELETED_AT_ONCE = 10_000
+
+
+class EdgeEngine:
+    """`ports.Engine` on one shard; several engines may share the shard.
+
+    Vectors are stored normalised (cosine). Errors are StoreErrors, EmbeddingError for vectors
+    that are none, InvalidFilterError for conditions that cannot be asked.
+    """
+
+    def __init__(self, shard: Shard, dimension: int) -> None:
+        self._shard = shard
+        self._dimension = dimension
+        self._release = weakref.finalize(self, shard.release_quietly)
+
+    exclusive = True
+
+    async def get(self, ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
+        wanted = list(dict.fromkeys(id for id in ids if is_id(id)))
+        with self._open().use() as opened:
+            records = opened.retrieve(cast("list[edge.PointId]", wanted), True, vectors)
+        found = {point.id: point for point in map(point_of, records)}
+        return [found[id] for id in wanted if id in found]
+
+    async def query(self, queries: Sequence[Query]) -> list[list[Scored]]:
+        for query in queries:
+            check_query(query, self._dimension)
+        request = edge.QueryBatchRequest([_request(query) for query in queries])
+        with self._open().use() as opened:
+            lists = opened.query_batch(request)
+        return [[_scored(hit) for hit in hits] for hits in lists]
+
+    async def scroll(
+        self,
+        where: Condition,
+        *,
+        limit: int,
+        order_by: str | None = None,
+        descending: bool = False,
+        start_from: int | None = None,
+        after: str | None = None,
+        fields: tuple[str, ...] | None = None,
+    ) -> list[Point]:
+        """As in `ports.Engine`; points that share a value of `order_by` come in any order.
+
+        Paging by `start_from` therefore asks for a field whose values are unique.
+        """
+        if limit <= 0:
+            return []
+        # The value by which it orders comes from the index; a payload is read from the disk.
+        indexed = order_by if fields == (order_by,) else None
+        order = None
+        if order_by is not None:
+            direction = edge.Direction.Desc if descending else edge.Direction.Asc
+            order = edge.OrderBy(order_by, direction, start_from)
+        with self._open().use() as opened:
+            request = edge.ScrollRequest(
+                # The offset is inclusive.
+                offset=after,
+                limit=limit + (after is not None),
+                filter=compile_filter(where),
+                with_payload=True if fields is None else (not indexed and list(fields)) or False,
+                order_by=order,
+            )
+            records, _ = opened.scroll(request)
+        if indexed:
+            return [Point(str(each.id), {indexed: each.order_value}) for each in records]
+        return [point_of(record) for record in records if str(record.id) != after][:limit]
+
+    async def count(self, where: Condition) -> int:
+        with self._open().use() as opened:
+            return opened.count(edge.CountRequest(exact=True, filter=compile_filter(where)))
+
+    async def facet(
+        self, key: str, where: Condition, *, limit: int, exact: bool = True
+    ) -> dict[str, int]:
+        with self._open().use() as opened:
+            request = edge.FacetRequest(
+                key, max(limit, 0), exact=exact, filter=compile_filter(where)
+            )
+            hits = opened.facet(request).hits
+        # Values that only points outside of `where` hold come with a count of zero.
+        return {str(hit.value): hit.count for hit in hits if hit.count}
+
+    async def insert(self, points: Sequence[Point]) -> frozenset[str]:
+        check_points(points, self._dimension)
+        with self._open().use() as opened:
+            taken = _stored(opened, [point.id for point in points]).keys()
+            free = {point.id: point for point in reversed(points) if point.id not in taken}
+            self._upsert(list(free.values()), edge.UpdateMode.InsertOnly)
+        return frozenset(taken)
+
+    async def commit(
+        self,
+        points: Sequence[Point],
+        *,
+        expect: Mapping[str, Fields],
+        present: Collection[str] = (),
+        new: Sequence[Point] = (),
+    ) -> frozenset[str]:
+        """As in `ports.Engine`; a failed check writes nothing at all.
+
+        The directory is this process's alone and its lock is held from the check to the end
+        of the write, so no condition is written with the points and none is read back: the
+        engine would judge it again when it replays its log, on what it had flushed by then.
+        """
+        if unexpected := {point.id for point in points} - expect.keys():
+            raise StoreError(
+                f"A commit must state what it expects of {', '.join(sorted(unexpected))}."
+            )
+        check_points([*points, *new], self._dimension)
+        with self._open().use() as opened:
+            asked = [*expect, *present, *(point.id for point in new)]
+            stored = _stored(opened, asked, *expect.values())
+            failed = {id for id, fields in expect.items() if not _holds(stored.get(id), fields)}
+            failed.update(id for id in present if id not in stored)
+            if not failed:
+                free = [point for point in new if point.id not in stored]
+                self._upsert([*points, *free], edge.UpdateMode.Upsert)
+        return frozenset(failed)
+
+    async def patch(
+        self, id: str, payload: Mapping[str, Any], *, expect: Fields | None = None
+    ) -> None:
+        changed = Point(id, dict(payload))
+        check_points([changed], self._dimension)
+        with self._open().use() as opened:
+            # Engines log an operation on a missing point, and its failure, for good.
+            stored = _stored(opened, [id], expect or {})
+            if _holds(stored.get(id), expect or {}):
+                operation = edge.UpdateOperation.set_payload([id], changed.payload)
+                self._shard.update(operation, _size(changed))
+
+    async def delete(self, where: Condition) -> None:
+        compiled = compile_filter(where)
+        with self._open().use() as opened:
+            # Ids, not the filter: the log cannot be read again past a deeply nested one.
+            if isinstance(where, HasId):
+                _delete(self._shard, list(_stored(opened, where.ids)))
+                return
+            while True:
+                request = edge.ScrollRequest(
+                    limit=_DELETED_AT_ONCE, filter=compiled, with_payload=False
+                )
+                records, _ = opened.scroll(request)
+                _delete(self._shard, [record.id for record in records])
+                if len(records) < _DELETED_AT_ONCE:
+                    return
+
+    async def flush(self) -> None:
+        self._open().flush()
+
+    async def close(self) -> None:
+        """Give the shard back; whoever else shares it goes on. Closing again does nothing."""
+        if self._release.detach() is not None:
+            self._shard.release()
+
+    def _open(self) -> Shard:
+        if not self._release.alive:
+            raise StoreClosedError(f"The store in {self._shard.path} is closed. Open it again.")
+        return self._shard
+
+    def _upsert(self, points: Sequence[Point], mode: edge.UpdateMode) -> None:
+        if not points:
+            return
+        converted = [edge_point(point) for point in points]
+        operation = edge.UpdateOperation.upsert_points(converted, update_mode=mode)
+        self._shard.update(operation, sum(map(_size, points)))
+
+
+def edge_point(point: Point) -> edge.Point:
+    vectors: dict[str, Any] = {}
+    if point.dense:
+        vectors[_DENSE] = [list(vector) for vector in point.dense]
+    if point.sparse is not None and point.sparse.indices:
+        vectors[_SPARSE] = _sparse(point.sparse)
+    return edge.Point(point.id, vectors, point.payload)
+
+
+def point_of(record: edge.Record) -> Point:
+    """What a record of the engine holds."""
+    vectors = cast("dict[str, Any]", record.vector or {})
+    dense = cast("Sequence[Vector]", vectors.get(_DENSE, ()))
+    sparse = cast("edge.SparseVector | None", vectors.get(_SPARSE))
+    return Point(
+        str(record.id),
+        record.payload or {},
+        dense,
+        None if sparse is None else SparseVector(tuple(sparse.indices), tuple(sparse.values)),
+    )
+
+
+def _scored(hit: edge.ScoredPoint) -> Scored:
+    return Scored(str(hit.id), hit.score)
+
+
+def _request(query: Query) -> edge.QueryRequest:
+    if isinstance(query.vector, SparseVector):
+        nearest = edge.Query.Nearest(_sparse(query.vector), using=_SPARSE)
+    else:
+        nearest = edge.Query.Nearest(list(query.vector), using=_DENSE)
+    corpus = None if query.corpus is None else edge.IdfParams(compile_filter(query.corpus))
+    return edge.QueryRequest(
+        limit=max(query.limit, 0),
+        query=nearest,
+        filter=compile_filter(query.where),
+        params=edge.SearchParams(idf=corpus),
+        with_payload=False,
+    )
+
+
+def _sparse(vector: SparseVector) -> edge.SparseVector:
+    return edge.SparseVector(list(vector.indices), list(vector.values))
+
+
+def _stored(
+    opened: edge.EdgeShard, ids: Collection[str], *expected: Fields
+) -> dict[str, dict[str, Any]]:
+    """Of those points that exist, the fields of which something is expected."""
+    wanted = cast("list[edge.PointId]", [id for id in ids if is_id(id)])
+    names = sorted({name for fields in expected for name in fields})
+    records = opened.retrieve(wanted, names or False, False)
+    return {str(record.id): record.payload or {} for record in records}
+
+
+def _holds(stored: Mapping[str, Any] | None, fields: Fields) -> bool:
+    return stored is not None and all(stored.get(name) == value for name, value in fields.items())
+
+
+def _delete(shard: Shard, ids: "Sequence[edge.PointId]") -> None:
+    if ids:
+        shard.update(edge.UpdateOperation.delete_points(list(ids)), 64 * len(ids))
+
+
+def _size(point: Point) -> int:
+    """About how many bytes storing the point takes, log and all."""
+    texts = sum(len(value) for value in point.payload.values() if isinstance(value, str))
+    numbers = sum(len(vector) for vector in point.dense)
+    return 8 * (texts + numbers)

@@ -1,0 +1,242 @@
+"""Opening a store: which engine a location means, and whether what is there may be used.
+
+`memory.py` calls `open_store`; nobody else decides between the engines. A collection says in
+its meta point what it was written with, and is opened with exactly that or not at all.
+"""
+
+import importlib.util
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from amem_integrations.core.filters import EVERYTHING
+from amem_integrations.core.io import Engine, run
+from amem_integrations.errors import InvalidInputError, StoreError, StoreMismatchError
+from amem_integrations.stores.codec import META_ID
+from amem_integrations.stores.description import Encoders, check_fits, meta_point
+
+if TYPE_CHECKING:
+    from amem_integrations.stores.edge.engine import EdgeEngine
+
+__all__ = ["Encoders", "Store", "check_api_key", "is_there", "open_store"]
+
+_COLLECTION = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_URL = re.compile(r"https?://", re.IGNORECASE)
+
+
+class Store(Protocol):
+    """An open collection, with an engine for either form of an operation."""
+
+    @property
+    def sync(self) -> Engine: ...
+
+    @property
+    def asynchronous(self) -> Engine: ...
+
+    @property
+    def location(self) -> str:
+        """Where the notes are, for messages."""
+        ...
+
+    def close(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+def open_store(
+    location: str | os.PathLike[str] | None,
+    *,
+    collection: str,
+    encoders: Encoders,
+    api_key: str | None = None,
+    timeout: float = 30.0,
+    prefer_grpc: bool = False,
+) -> Store:
+    """Open or create a collection.
+
+    location: a directory; the URL of a Qdrant server; or None, a temporary directory that goes
+        away with the store. The remaining options are for servers; timeout is in seconds.
+    Raises InvalidInputError for a location or name that cannot be one, StoreMismatchError for
+    a collection of another schema or encoder and for a directory that is not a store, and
+    StoreLockedError, StoreWriteError, StoreCorruptError, StoreUnavailableError.
+    """
+    if not _COLLECTION.fullmatch(collection):
+        raise InvalidInputError(
+            "A collection's name has 1 to 64 ASCII letters, digits, hyphens or underscores; got "
+            f"{collection!r}."
+        )
+    if isinstance(location, str) and _URL.match(location):
+        from amem_integrations.stores.server.client import open_client
+
+        store = open_client(
+            location,
+            collection=collection,
+            dimension=encoders.dimension,
+            api_key=api_key,
+            timeout=timeout,
+            prefer_grpc=prefer_grpc,
+        )
+        return _described(store, encoders)
+    directory = None if location is None else _directory(location)
+    if importlib.util.find_spec("qdrant_edge") is None:
+        return _open_local_mode(directory, collection, encoders, timeout)
+    return _open_edge(directory, collection, encoders)
+
+
+def is_there(
+    location: str | os.PathLike[str],
+    *,
+    collection: str,
+    api_key: str | None = None,
+    timeout: float = 30.0,
+) -> bool:
+    """Whether `open_store` would open what is there already, rather than make a collection.
+
+    Raises InvalidInputError, StoreUnavailableError, and StoreError for what cannot be read.
+    """
+    if isinstance(location, str) and _URL.match(location):
+        from amem_integrations.stores.server.client import has_collection
+
+        check_api_key(api_key)
+        return has_collection(location, collection, api_key=api_key, timeout=timeout)
+    place = _directory(location) / collection
+    try:
+        return place.is_dir() and any(place.iterdir())
+    except OSError as error:
+        raise StoreError(f"{location} cannot be read: {error}.") from error
+
+
+def check_api_key(api_key: str | None) -> None:
+    """Raise InvalidInputError if it cannot be sent."""
+    if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+        raise InvalidInputError(
+            "api_key holds characters that no HTTP header can carry; copy the key again."
+        )
+
+
+def _directory(location: str | os.PathLike[str]) -> Path:
+    text = os.fspath(location)
+    if not text.strip() or "\x00" in text:
+        raise InvalidInputError("A store's location is a directory or a URL; got a blank one.")
+    if text == ":memory:" or "://" in text:
+        raise InvalidInputError(
+            f"{text!r} is no location: give a directory, the http(s):// URL of a Qdrant server, or "
+            "no location for a temporary store."
+        )
+    try:
+        return Path(text).expanduser().resolve()
+    except (OSError, RuntimeError) as error:
+        raise InvalidInputError(f"{text!r} is no directory that can be found: {error}.") from error
+
+
+@dataclass(frozen=True)
+class _EdgeStore:
+    """A collection in this process. Both forms of an operation use the same engine."""
+
+    engine: "EdgeEngine"
+    location: str
+
+    @property
+    def sync(self) -> Engine:
+        return self.engine
+
+    @property
+    def asynchronous(self) -> Engine:
+        return self.engine
+
+    def close(self) -> None:
+        run(self.engine.close())
+
+    async def aclose(self) -> None:
+        import asyncio
+
+        # Removing a temporary directory waits for the disk.
+        await asyncio.to_thread(self.close)
+
+
+def _open_edge(directory: Path | None, collection: str, encoders: Encoders) -> Store:
+    from amem_integrations.stores.edge import files, shards
+    from amem_integrations.stores.edge.engine import EdgeEngine
+    from amem_integrations.stores.edge.errors import translated
+
+    if directory is None:
+        with translated(Path(tempfile.gettempdir())):
+            temporary = Path(tempfile.mkdtemp(prefix="amem-"))
+        path, location = temporary / collection, "a temporary directory"
+        with _removed_on_failure(temporary):
+            shard = shards.share(path, lambda: files.open_temporary(path, encoders), temporary)
+    else:
+        path, location = directory / collection, str(directory / collection)
+        shard = shards.share(path, lambda: files.open_or_create(path, encoders))
+    store = _EdgeStore(EdgeEngine(shard, encoders.dimension), location)
+    # A new shard came with its description, so an empty one without it is somebody else's.
+    return _described(store, encoders, describe_empty=False)
+
+
+@contextmanager
+def _removed_on_failure(directory: Path) -> Generator[None]:
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def _open_local_mode(
+    directory: Path | None, collection: str, encoders: Encoders, timeout: float
+) -> Store:
+    """Where there is no wheel of the embedded engine: the client's own local mode."""
+    from amem_integrations.stores.server.client import open_client
+
+    path = None if directory is None else directory / collection
+    if path is not None and path.is_dir():
+        entries = {entry.name for entry in path.iterdir()}
+        if entries and "meta.json" not in entries:
+            raise StoreMismatchError(
+                f"{path} holds files that this platform's engine did not write (such as "
+                f"{min(entries)!r}). Nothing was changed. Use another directory or collection."
+            )
+    store = open_client(
+        None,
+        path=path,
+        collection=collection,
+        dimension=encoders.dimension,
+        api_key=None,
+        timeout=timeout,
+        prefer_grpc=False,
+    )
+    return _described(store, encoders)
+
+
+def _described(store: Store, encoders: Encoders, *, describe_empty: bool = True) -> Store:
+    """The store, if it says that it was written with these encoders; else it is closed.
+
+    describe_empty: whether a collection without any point may be described now.
+    """
+    try:
+        check_fits(_held(store, encoders, describe_empty), encoders, store.location)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _held(store: Store, encoders: Encoders, describe_empty: bool) -> Mapping[str, Any]:
+    """What the collection says of itself."""
+    engine = store.sync
+    found = run(engine.get([META_ID]))
+    if not found and describe_empty and run(engine.count(EVERYTHING)) == 0:
+        run(engine.insert([meta_point(encoders)]))
+        found = run(engine.get([META_ID]))
+    if not found:
+        raise StoreMismatchError(
+            f"The collection in {store.location} was not written by this package, or the point "
+            "that describes it is gone. Nothing was changed. Use another directory or collection."
+        )
+    return found[0].payload

@@ -1,0 +1,189 @@
+"""Reading notes out of the store: by id, by namespace, with the links of both directions.
+
+Queries by meaning and words live in `recall`; writing lives in `writing.py`.
+"""
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from amem_integrations.core.filters import EVERYTHING, Condition, both, ids, match
+from amem_integrations.core.filters import Any as AnyOf
+from amem_integrations.core.io import IO, Point
+from amem_integrations.core.namespace import Namespace, decode, encode
+from amem_integrations.core.note import Link, Note, Revision
+from amem_integrations.stores.codec import link_from, note_from, revision_from, within
+
+_PAGE = 256
+_MERGES = 16
+
+
+async def load(io: IO, note_ids: Iterable[str], namespace: Namespace) -> dict[str, Note]:
+    """The notes among `note_ids` that exist in exactly this namespace, in the order given.
+
+    Their links are the ones they made themselves. Ids of another namespace are absent, as
+    if they did not exist.
+    """
+    wanted = [note_id for note_id in dict.fromkeys(note_ids) if _is_id(note_id)]
+    if not wanted:
+        return {}
+    notes = (note_from(point) for point in await io.engine.get(wanted) if "ns" in point.payload)
+    return {note.id: note for note in notes if note.namespace == namespace}
+
+
+async def resolved(io: IO, note_ids: Iterable[str], namespace: Namespace) -> dict[str, Note]:
+    """`load`, with what a note was merged into in its place: by the ids that were asked for."""
+    found = await load(io, note_ids, namespace)
+    known = dict(found)
+    for _ in range(_MERGES):
+        targets = {id: note.merged_into for id, note in found.items() if note.merged_into}
+        if not targets:
+            break
+        known |= await load(io, set(targets.values()) - known.keys(), namespace)
+        found |= {id: known[target] for id, target in targets.items() if target in known}
+    return found
+
+
+async def notes_by_id(io: IO, note_ids: Iterable[str]) -> dict[str, Note]:
+    """The notes among `note_ids` that exist, whatever their namespace."""
+    wanted = list(note_ids)
+    found: dict[str, Note] = {}
+    for start in range(0, len(wanted), _PAGE):
+        points = await io.engine.get(wanted[start : start + _PAGE])
+        found.update((point.id, note_from(point)) for point in points if "ns" in point.payload)
+    return found
+
+
+def _is_id(text: str) -> bool:
+    """Whether a caller's text can be a note's id at all; engines refuse what is no UUID."""
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False
+
+
+async def with_links(io: IO, notes: Sequence[Note]) -> list[Note]:
+    """The notes with the links of both directions; links to notes that are gone are left out.
+
+    All notes must be of one namespace.
+    """
+    if not notes:
+        return []
+    namespace = notes[0].namespace
+    incoming = await backlinks(io, namespace, [note.id for note in notes])
+    known = {note.id for note in notes} | {
+        link.source for links in incoming.values() for link in links
+    }
+    unknown = {link.to for note in notes for link in note.outgoing} - known
+    known |= await existing(io, sorted(unknown), namespace)
+    return [
+        replace(
+            note,
+            links=(
+                *(link for link in note.outgoing if link.to in known),
+                *incoming.get(note.id, ()),
+            ),
+        )
+        for note in notes
+    ]
+
+
+async def as_they_are(io: IO, notes: Sequence[Note]) -> list[Note]:
+    """The notes read again, with the links of both directions; one that is gone, as given.
+
+    All notes must be of one namespace.
+    """
+    fresh: dict[str, Note] = {}
+    for start in range(0, len(notes), _PAGE):
+        page = await load(
+            io, (note.id for note in notes[start : start + _PAGE]), notes[0].namespace
+        )
+        fresh |= {note.id: note for note in await with_links(io, list(page.values()))}
+    return [fresh.get(note.id, note) for note in notes]
+
+
+async def backlinks(
+    io: IO, namespace: Namespace, note_ids: Sequence[str]
+) -> Mapping[str, list[Link]]:
+    """The links that other notes of the namespace made to each of `note_ids`."""
+    found: dict[str, list[Link]] = {}
+    targets = set(note_ids)
+    where = within(namespace, match("link_ids", *note_ids))
+    for point in await every_point(io, where, fields=("links",)):
+        for data in point.payload["links"]:
+            if data["to"] in targets:
+                found.setdefault(data["to"], []).append(link_from(point.id, data))
+    return found
+
+
+async def existing(io: IO, note_ids: Sequence[str], namespace: Namespace) -> set[str]:
+    """Which of the ids are notes of this namespace."""
+    if not note_ids:
+        return set()
+    where = within(namespace, ids(note_ids))
+    points = await io.engine.scroll(where, limit=len(note_ids), fields=())
+    return {point.id for point in points}
+
+
+async def every_note(io: IO, where: Condition = EVERYTHING) -> list[Note]:
+    """All notes that meet `where`, in the order of their ids."""
+    return [note_from(point) for point in await every_point(io, both(match("kind", "note"), where))]
+
+
+async def every_point(
+    io: IO, where: Condition = EVERYTHING, *, fields: tuple[str, ...] | None = None
+) -> list[Point]:
+    """All points that meet `where`, in the order of their ids."""
+    found: list[Point] = []
+    after: str | None = None
+    while True:
+        page = await io.engine.scroll(where, limit=_PAGE, after=after, fields=fields)
+        found.extend(page)
+        if len(page) < _PAGE:
+            return found
+        after = page[-1].id
+
+
+async def recent(
+    io: IO, namespace: Namespace, *, limit: int, where: Condition = EVERYTHING
+) -> list[Note]:
+    """The notes of a namespace made last, newest first."""
+    points = await io.engine.scroll(
+        within(namespace, where), limit=limit, order_by="created_at", descending=True
+    )
+    return [note_from(point) for point in points]
+
+
+async def namespaces(io: IO, where: Condition = EVERYTHING) -> list[Namespace]:
+    """Every namespace with a note that meets `where`, in the order of labels."""
+    where = both(match("kind", "note"), where)
+    found = await io.engine.facet("ns", where, limit=await io.engine.count(where))
+    return sorted(map(decode, found))
+
+
+async def revisions(io: IO, note: Note) -> list[Revision]:
+    """Every revision of a note, oldest first (the newest is the one on the note itself)."""
+    kept = await every_point(io, both(match("kind", "revision"), match("of", note.id)))
+    by_version = {
+        revision.version: revision
+        for revision in (revision_from(point.payload["revision"]) for point in kept)
+    }
+    if note.revision is not None:
+        by_version[note.revision.version] = note.revision
+    return [by_version[version] for version in sorted(by_version)]
+
+
+async def influenced_by(io: IO, namespace: Namespace, note_id: str) -> list[str]:
+    """The ids of the notes of the namespace with a revision in which `note_id` had a part."""
+    home = AnyOf((within(namespace), match("owner", encode(namespace))))
+    where = both(match("influences", note_id), home)
+    points = await every_point(io, where, fields=("of",))
+    owners = (point.payload.get("of", point.id) for point in points)
+    return list(dict.fromkeys(owner for owner in owners if owner != note_id))
+
+
+async def linking_to(io: IO, namespace: Namespace, note_id: str) -> list[str]:
+    """The ids of the notes of the namespace that link to `note_id`."""
+    return [
+        point.id for point in await every_point(io, within(namespace, match("link_ids", note_id)))
+    ]

@@ -1,0 +1,362 @@
+"""The engine over qdrant-client, written once as operations over a `call`.
+
+How a call reaches a server or local mode is in `client_calls`; `client` puts the two together.
+
+A write is known to have arrived by a token kept in the payload field `write`, since a server
+does not say which points a conditional upsert left alone. The field is not part of a point.
+"""
+
+import uuid
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias, TypeVar, cast
+
+from qdrant_client import models
+
+from amem_integrations.core.filters import Any as AnyOf
+from amem_integrations.core.filters import Condition, Not, Range, both, ids, match
+from amem_integrations.core.io import Fields, Point, Query, Scored, SparseVector
+from amem_integrations.errors import StoreError, StoreUnavailableError
+from amem_integrations.stores.codec import INDEXES, Index
+from amem_integrations.stores.server.filters import to_filter
+from amem_integrations.stores.server.transport import Call, Caller
+from amem_integrations.stores.validation import check_condition, check_points, check_query, is_id
+
+T = TypeVar("T")
+Ask: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
+
+DENSE = "dense"
+SPARSE = "bm25"
+WRITE = "write"
+# Other writers may follow before a token is read back; theirs then stand before it.
+_TOKENS_KEPT = 8
+_INSERTED_AT_ONCE = 64
+# Further digits of a score are chance: local mode has others in another thread.
+_DIGITS = 6
+
+
+class ClientEngine:
+    """`ports.Engine` over qdrant-client.
+
+    Raises kinds of StoreError, and EmbeddingError or InvalidFilterError for what no engine
+    can take; nothing was written then.
+    """
+
+    def __init__(
+        self,
+        caller: Caller,
+        *,
+        collection: str,
+        dimension: int,
+        exclusive: bool,
+        close: Callable[[], Coroutine[Any, Any, None]],
+    ) -> None:
+        self.exclusive = exclusive
+        self._caller = caller
+        self._collection = collection
+        self._dimension = dimension
+        self._close = close
+
+    def __repr__(self) -> str:
+        return f"ClientEngine(collection={self._collection!r})"
+
+    async def get(self, ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
+        """The points that exist among `ids`, in the order of `ids`."""
+        wanted = [id for id in dict.fromkeys(ids) if is_id(id)]
+        if not wanted:
+            return []
+        names = [DENSE, SPARSE] if vectors else False
+        records = await self._ask("retrieve", ids=wanted, with_payload=True, with_vectors=names)
+        found = {str(record.id): _point(record) for record in records}
+        return [found[id] for id in wanted if id in found]
+
+    async def query(self, queries: Sequence[Query]) -> list[list[Scored]]:
+        """One list per query, best first, in one round trip."""
+        for query in queries:
+            check_query(query, self._dimension)
+        requests = [_request(query) for query in queries if _can_match(query)]
+        if not requests:
+            return [[] for _ in queries]
+        answers = iter(await self._ask("query_batch_points", requests=requests))
+        return [
+            [_scored(hit) for hit in next(answers).points] if _can_match(query) else []
+            for query in queries
+        ]
+
+    async def scroll(
+        self,
+        where: Condition,
+        *,
+        limit: int,
+        order_by: str | None = None,
+        descending: bool = False,
+        start_from: int | None = None,
+        after: str | None = None,
+        fields: tuple[str, ...] | None = None,
+    ) -> list[Point]:
+        """Points by id, those past the id `after`; or by the unique integer field `order_by`."""
+        check_condition(where)
+        if limit < 1:
+            return []
+        place: dict[str, Any] = {}
+        if order_by is not None:
+            _require_index(order_by, Index.INTEGER)
+            direction = models.Direction.DESC if descending else models.Direction.ASC
+            place["order_by"] = models.OrderBy(
+                key=order_by, direction=direction, start_from=start_from
+            )
+        elif after is not None:
+            # The engine starts with this very id, if it is still there.
+            place["offset"] = after
+            limit += 1
+        records, _ = await self._ask(
+            "scroll",
+            scroll_filter=to_filter(where),
+            limit=limit,
+            with_payload=True if fields is None else list(fields) or False,
+            **place,
+        )
+        points = [_point(record) for record in records]
+        if "offset" not in place:
+            return points
+        return [point for point in points if point.id != after][: limit - 1]
+
+    async def count(self, where: Condition) -> int:
+        """How many points meet the condition, exactly."""
+        check_condition(where)
+        result = await self._ask("count", count_filter=to_filter(where), exact=True)
+        return result.count
+
+    async def facet(
+        self, key: str, where: Condition, *, limit: int, exact: bool = True
+    ) -> dict[str, int]:
+        """How many points hold each value of the keyword field `key`."""
+        check_condition(where)
+        _require_index(key, Index.KEYWORD, Index.TENANT)
+        if limit < 1:
+            return {}
+        result = await self._ask(
+            "facet", key=key, facet_filter=to_filter(where), limit=limit, exact=exact
+        )
+        return {str(hit.value): hit.count for hit in result.hits}
+
+    async def insert(self, points: Sequence[Point]) -> frozenset[str]:
+        """Add the points whose id is free; return the ids that were already taken."""
+        check_points(points, self._dimension)
+        return await self._perform(partial(_insert, points))
+
+    async def commit(
+        self,
+        points: Sequence[Point],
+        *,
+        expect: Mapping[str, Fields],
+        present: Collection[str] = (),
+        new: Sequence[Point] = (),
+    ) -> frozenset[str]:
+        """Replace points in one operation if each still is as it was read.
+
+        Returns the ids that failed. Nothing was written if the check found them; on a server
+        another writer can come between the check and the write, and then those that are
+        returned were left out and the others written, those of `new` among them.
+        """
+        check_points([*points, *new], self._dimension)
+        if unstated := {point.id for point in points} - expect.keys():
+            raise StoreError(
+                f"A commit must state what it expects of {', '.join(sorted(unstated))}."
+            )
+        return await self._perform(partial(_commit, points, expect, present, new))
+
+    async def patch(
+        self, id: str, payload: Mapping[str, Any], *, expect: Fields | None = None
+    ) -> None:
+        """Set payload fields without raising the version; nothing if the point is gone.
+
+        expect: nor if one of these fields holds something else.
+        """
+        check_points([Point(id, dict(payload))], self._dimension)
+        selector = to_filter(_unchanged(id, expect or {}))
+        await self._perform(
+            lambda ask: _write(ask, "set_payload", payload=dict(payload), points=selector)
+        )
+
+    async def delete(self, where: Condition) -> None:
+        """Remove every point that meets the condition."""
+        check_condition(where)
+        selector = models.FilterSelector(filter=to_filter(where))
+        await self._perform(lambda ask: _write(ask, "delete", points_selector=selector))
+
+    async def flush(self) -> None:
+        """Does nothing: a write is kept when it returns."""
+
+    async def close(self) -> None:
+        """Close the store; closing it again does nothing."""
+        await self._close()
+
+    async def _ask(self, name: str, **arguments: Any) -> Any:
+        return await self._perform(lambda ask: ask(name, **arguments))
+
+    async def _perform(self, operation: Callable[[Ask], Coroutine[Any, Any, T]]) -> T:
+        def on_collection(call: Call) -> Coroutine[Any, Any, T]:
+            return operation(partial(call, collection_name=self._collection))
+
+        return await self._caller.perform(on_collection)
+
+
+# -- writing ---------------------------------------------------------------------------------
+
+
+async def _insert(points: Sequence[Point], ask: Ask) -> frozenset[str]:
+    token = uuid.uuid4().hex
+    for start in range(0, len(points), _INSERTED_AT_ONCE):
+        some = points[start : start + _INSERTED_AT_ONCE]
+        await _write(
+            ask,
+            "upsert",
+            points=[_struct(point, [token]) for point in some],
+            update_mode=models.UpdateMode.INSERT_ONLY,
+        )
+    return await _without(token, points, ask)
+
+
+async def _commit(
+    points: Sequence[Point],
+    expect: Mapping[str, Fields],
+    present: Collection[str],
+    new: Sequence[Point],
+    ask: Ask,
+) -> frozenset[str]:
+    stored = await _stored([*expect, *present], ask, *expect.values())
+    changed = {id for id, fields in expect.items() if not _holds(stored.get(id), fields)}
+    failed = changed | {id for id in present if id not in stored}
+    if failed:
+        return frozenset(failed)
+    if new:
+        # First, so that a crash in between leaves too much of them and not too little.
+        await _insert(new, ask)
+    if not points:
+        return frozenset()
+    token = uuid.uuid4().hex
+    unchanged = AnyOf(tuple(_unchanged(point.id, expect[point.id]) for point in points))
+    await _write(
+        ask,
+        "upsert",
+        points=[_struct(point, [token, *stored[point.id].get(WRITE, [])]) for point in points],
+        update_filter=to_filter(unchanged),
+        update_mode=models.UpdateMode.UPDATE_ONLY,
+    )
+    return await _without(token, points, ask)
+
+
+async def _write(ask: Ask, name: str, **arguments: Any) -> None:
+    ordering = models.WriteOrdering.STRONG
+    result = await ask(name, wait=True, ordering=ordering, **arguments)
+    if result.status is not models.UpdateStatus.COMPLETED:
+        raise StoreUnavailableError(
+            f"The server took a write and did not finish it in time ({result.status}). "
+            "It may still do so; writing it again is safe."
+        )
+
+
+async def _without(token: str, points: Iterable[Point], ask: Ask) -> frozenset[str]:
+    """The ids of the points that this write did not reach."""
+    wanted = [point.id for point in points]
+    stored = await _stored(wanted, ask)
+    return frozenset(id for id in wanted if token not in stored.get(id, {}).get(WRITE, []))
+
+
+def _holds(stored: Mapping[str, Any] | None, fields: Fields) -> bool:
+    return stored is not None and all(stored.get(name) == value for name, value in fields.items())
+
+
+def _unchanged(id: str, fields: Fields) -> Condition:
+    """The same as a condition, for the server to judge."""
+    return both(
+        ids([id]),
+        *(
+            Not(Range(name, gte=0)) if value is None else match(name, value)
+            for name, value in fields.items()
+        ),
+    )
+
+
+async def _stored(wanted: Iterable[str], ask: Ask, *expected: Fields) -> dict[str, dict[str, Any]]:
+    """Write tokens, and what something is expected of, as most replicas have them."""
+    known = [id for id in dict.fromkeys(wanted) if is_id(id)]
+    if not known:
+        return {}
+    records = await ask(
+        "retrieve",
+        ids=known,
+        with_payload=sorted({WRITE, *(name for fields in expected for name in fields)}),
+        with_vectors=False,
+        consistency=models.ReadConsistencyType.MAJORITY,
+    )
+    return {str(record.id): record.payload or {} for record in records}
+
+
+# -- points and queries ----------------------------------------------------------------------
+
+
+def _struct(point: Point, tokens: Sequence[str]) -> models.PointStruct:
+    vectors: dict[str, Any] = {}
+    if point.dense:
+        vectors[DENSE] = [[float(value) for value in vector] for vector in point.dense]
+    if point.sparse is not None and point.sparse.indices:
+        vectors[SPARSE] = _sparse(point.sparse)
+    payload = {**point.payload, WRITE: list(tokens[:_TOKENS_KEPT])}
+    return models.PointStruct(id=point.id, vector=vectors, payload=payload)
+
+
+def _sparse(vector: SparseVector) -> models.SparseVector:
+    return models.SparseVector(
+        indices=list(vector.indices), values=[float(value) for value in vector.values]
+    )
+
+
+def _scored(hit: models.ScoredPoint) -> Scored:
+    return Scored(str(hit.id), round(hit.score, _DIGITS))
+
+
+def _point(record: models.Record) -> Point:
+    vectors = cast("dict[str, Any]", record.vector) if isinstance(record.vector, dict) else {}
+    sparse = vectors.get(SPARSE)
+    payload = {name: value for name, value in (record.payload or {}).items() if name != WRITE}
+    return Point(
+        str(record.id),
+        payload,
+        vectors.get(DENSE) or (),
+        None if sparse is None else SparseVector(tuple(sparse.indices), tuple(sparse.values)),
+    )
+
+
+def _can_match(query: Query) -> bool:
+    """Whether there is anything to ask: a query without terms finds nothing."""
+    return query.limit > 0 and not (
+        isinstance(query.vector, SparseVector) and not query.vector.indices
+    )
+
+
+def _request(query: Query) -> models.QueryRequest:
+    if isinstance(query.vector, SparseVector):
+        nearest, using = _sparse(query.vector), SPARSE
+    else:
+        nearest, using = [[float(value) for value in query.vector]], DENSE
+    params = None
+    if query.corpus is not None:
+        corpus = models.IdfCorpusParams(corpus=to_filter(query.corpus))
+        params = models.SearchParams(idf=corpus)
+    return models.QueryRequest(
+        query=models.NearestQuery(nearest=nearest),
+        using=using,
+        filter=to_filter(query.where),
+        params=params,
+        limit=query.limit,
+        with_payload=False,
+    )
+
+
+def _require_index(field: str, *kinds: Index) -> None:
+    # Local mode would do without; a server refuses.
+    if INDEXES.get(field) not in kinds:
+        wanted = " or ".join(kinds)
+        raise StoreError(f"Field {field!r} has no {wanted} index, which this needs.")

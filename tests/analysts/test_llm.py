@@ -1,0 +1,473 @@
+"""Judging with a chat model: one call when all goes well, repair and retries when it does not."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from langgraph.errors import GraphInterrupt
+
+from amem_integrations.analysts.llm import LONGEST_WAIT, ChatAnalyst
+from amem_integrations.core.analysis import (
+    Candidate,
+    ChatReply,
+    ChatRequest,
+    Evolution,
+    Judgement,
+    LinkProposal,
+    Subject,
+    Understanding,
+)
+from amem_integrations.core.io import IO, AsyncIO, SyncIO, run
+from amem_integrations.core.note import make_note
+from amem_integrations.errors import AnalysisError, InvalidInputError
+from amem_integrations.llms.langchain import LangChainChatModel
+from amem_integrations.testing import HashEmbedder, ScriptedChatModel
+
+UNDERSTOOD: dict[str, Any] = {
+    "keywords": ["LRU", "cache"],
+    "tags": ["design"],
+    "context": "A wish for LRU eviction.",
+}
+LINK = {"to": "2", "reason": "Same cache.", "kind": "same-matter", "strength": 0.8}
+EVOLUTION = {"note": "1", "reason": "r", "keywords": ["k"], "tags": ["t"], "context": "c"}
+FUSED = {**UNDERSTOOD, "links": [LINK], "evolutions": [EVOLUTION]}
+
+FLAKY = AnalysisError("down", reason="server", retryable=True)
+
+
+def subject(candidates: int = 2) -> Subject:
+    now = datetime(2026, 3, 2, tzinfo=UTC)
+    notes = [make_note(f"note {n}", namespace="n", now=now) for n in range(candidates + 1)]
+    older = tuple(Candidate(note, 0.5, place) for place, note in enumerate(notes[1:]))
+    return Subject(notes[0], older)
+
+
+SUBJECT = subject()
+FIRST, SECOND = (candidate.note.id for candidate in SUBJECT.candidates)
+
+
+@dataclass
+class World:
+    """An io over scripted replies, whose sleeps are noted and not slept."""
+
+    script: ScriptedChatModel
+    drive: Callable[[Coroutine[Any, Any, Any]], Any]
+    form: type[SyncIO] | type[AsyncIO]
+    slept: list[float] = field(default_factory=list)
+
+    def io(self) -> IO:
+        slept = self.slept
+
+        class Quick(self.form):  # type: ignore[name-defined, misc]
+            async def sleep(self, seconds: float) -> None:
+                slept.append(seconds)
+                await super().sleep(0.0)
+
+        nothing: Any = None
+        return Quick(nothing, nothing, HashEmbedder(), LangChainChatModel(self.script))
+
+    def do(self, judge: Callable[[IO], Coroutine[Any, Any, Any]]) -> Any:
+        return self.drive(judge(self.io()))
+
+    @property
+    def asked(self) -> int:
+        return len(self.script.calls)
+
+    def said(self, call: int) -> list[str]:
+        return [message.text for message in self.script.calls[call].messages]
+
+
+@pytest.fixture(params=["sync", "async"])
+def world(request: pytest.FixtureRequest) -> Callable[..., World]:
+    def scripted(*replies: Any) -> World:
+        # Without structured output, so that a script may say anything at all.
+        model = ScriptedChatModel(replies, methods=("json_mode",))
+        if request.param == "sync":
+            return World(model, run, SyncIO)
+        return World(model, asyncio.run, AsyncIO)
+
+    return scripted
+
+
+def construct(io: IO, **options: Any) -> Coroutine[Any, Any, Understanding]:
+    return ChatAnalyst(**options).construct(io, SUBJECT)
+
+
+def link(io: IO) -> Coroutine[Any, Any, list[LinkProposal]]:
+    return ChatAnalyst().link(io, SUBJECT)
+
+
+def evolve(io: IO) -> Coroutine[Any, Any, list[Evolution]]:
+    return ChatAnalyst().evolve(io, SUBJECT, [])
+
+
+def fuse(io: IO) -> Coroutine[Any, Any, Judgement]:
+    return ChatAnalyst().fuse(io, SUBJECT)
+
+
+# -- when all goes well ---------------------------------------------------------------------
+
+
+def test_each_judgement_takes_one_call(world: Callable[..., World]) -> None:
+    here = world(UNDERSTOOD, {"links": [LINK]}, {"evolutions": [EVOLUTION]}, FUSED)
+    understanding = Understanding(("LRU", "cache"), ("design",), "A wish for LRU eviction.")
+    links = [LinkProposal(SECOND, "Same cache.", "same-matter", 0.8)]
+    evolutions = [Evolution(FIRST, ("k",), ("t",), "c", "r")]
+    assert here.do(construct) == understanding
+    assert here.do(link) == links
+    assert here.do(evolve) == evolutions
+    assert here.do(fuse) == Judgement(understanding, tuple(links), tuple(evolutions))
+    assert here.asked == 4
+
+
+def test_every_question_names_its_step() -> None:
+    steps: list[str] = []
+
+    class Noting:
+        async def chat(self, request: ChatRequest) -> ChatReply:
+            steps.append(request.step)
+            return ChatReply("", dict(FUSED))
+
+        async def sleep(self, seconds: float) -> None: ...
+
+    io: Any = Noting()
+    for judge in (construct, link, evolve, fuse):
+        run(judge(io))
+    run(ChatAnalyst().fuse(io, subject(candidates=0)))
+    assert steps == ["construct", "link", "evolve", "fuse", "fuse"]
+
+
+def test_without_candidates_nothing_is_asked_about_them(world: Callable[..., World]) -> None:
+    here = world(UNDERSTOOD)
+    alone = subject(candidates=0)
+    assert here.do(lambda io: ChatAnalyst().link(io, alone)) == []
+    assert here.do(lambda io: ChatAnalyst().evolve(io, alone, [])) == []
+    assert here.asked == 0
+    assert here.do(lambda io: ChatAnalyst().fuse(io, alone)).links == ()
+    assert "links" not in here.said(0)[0]
+
+
+def test_instructions_reach_the_model(world: Callable[..., World]) -> None:
+    here = world(UNDERSTOOD)
+    here.do(lambda io: construct(io, instructions="Call the product Atlas."))
+    assert "Call the product Atlas." in here.said(0)[0]
+
+
+def test_a_link_made_is_told_when_evolution_is_asked_for(world: Callable[..., World]) -> None:
+    here = world({"evolutions": []})
+    proposal = LinkProposal(SECOND, "Both are about one cache.")
+    here.do(lambda io: ChatAnalyst().evolve(io, SUBJECT, [proposal]))
+    assert "Both are about one cache." in here.said(0)[1]
+
+
+@pytest.mark.parametrize("answer", [{"links": []}, {"links": None}, {"links": [], "more": 1}])
+def test_no_links_is_an_answer(world: Callable[..., World], answer: dict[str, Any]) -> None:
+    here = world(answer)
+    assert here.do(link) == []
+    assert here.asked == 1
+
+
+def test_an_evolution_that_keeps_everything_is_none(world: Callable[..., World]) -> None:
+    kept = {"note": "1", "reason": "as it was", "keywords": [], "tags": [], "context": " "}
+    assert world({"evolutions": [kept]}).do(evolve) == []
+
+
+def test_an_empty_field_of_an_evolution_means_keep(world: Callable[..., World]) -> None:
+    answer = {"evolutions": [{**EVOLUTION, "tags": [], "context": ""}]}
+    assert world(answer).do(evolve) == [Evolution(FIRST, ("k",), None, None, "r")]
+
+
+# -- answers that are a little off ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("LRU, cache; 快取、淘汰", ("LRU", "cache", "快取", "淘汰")),
+        (["  LRU\n policy ", "lru policy", ""], ("LRU policy",)),
+        ([512, "MB", None, {"x": 1}, ["y"]], ("512", "MB")),
+        ([f"k{n}" for n in range(500)], tuple(f"k{n}" for n in range(8))),
+        (["x" * 5000], ("x" * 200,)),
+        (["nul\x00l", "\ud800alone"], ("null", "alone")),
+    ],
+)
+def test_keywords_are_read_as_leniently_as_is_unambiguous(
+    world: Callable[..., World], given: Any, read: tuple[str, ...]
+) -> None:
+    text = json.dumps({**UNDERSTOOD, "keywords": given})
+    assert world(text).do(construct).keywords == read
+
+
+def test_a_context_in_parts_is_joined(world: Callable[..., World]) -> None:
+    here = world({**UNDERSTOOD, "context": ["A wish.", "A plan."]})
+    assert here.do(construct).context == "A wish. A plan."
+
+
+def test_a_note_may_have_no_tags(world: Callable[..., World]) -> None:
+    assert world({**UNDERSTOOD, "tags": None}).do(construct).tags == ()
+
+
+@pytest.mark.parametrize("handle", ["2", 2, "#2", "[2]", "note 2", "Candidate 2.", " 02 "])
+def test_a_handle_is_recognised_in_any_dress(world: Callable[..., World], handle: Any) -> None:
+    (proposal,) = world({"links": [{**LINK, "to": handle}]}).do(link)
+    assert proposal.to == SECOND
+
+
+@pytest.mark.parametrize("handle", ["7", "0", None, "the cache note", "12345678", [1, 2], ""])
+def test_a_note_that_was_not_offered_is_kept_as_such(
+    world: Callable[..., World], handle: Any
+) -> None:
+    here = world({"links": [{**LINK, "to": handle}], "evolutions": []})
+    (proposal,) = here.do(link)
+    assert proposal.to.startswith("?")
+    assert proposal.to not in (FIRST, SECOND)
+
+
+def test_a_hallucinated_evolution_is_kept_as_such(world: Callable[..., World]) -> None:
+    (proposal,) = world({"evolutions": [{**EVOLUTION, "note": "7"}]}).do(evolve)
+    assert proposal.note_id == "?7"
+
+
+def test_a_repeated_link_is_left_for_formation_to_count(world: Callable[..., World]) -> None:
+    assert [p.to for p in world({"links": [LINK, LINK]}).do(link)] == [SECOND, SECOND]
+
+
+def test_one_link_without_its_list_is_a_list_of_one(world: Callable[..., World]) -> None:
+    assert [p.to for p in world({"links": LINK}).do(link)] == [SECOND]
+
+
+def test_ten_thousand_links_are_cut(world: Callable[..., World]) -> None:
+    assert len(world({"links": [LINK] * 10_000}).do(link)) == 32
+
+
+@pytest.mark.parametrize(
+    ("given", "weight"),
+    [(0.25, 0.25), ("0.5", 0.5), (7, 1.0), (10**400, 1.0), (None, 1.0), ("high", 1.0), ([], 1.0)],
+)
+def test_strength_becomes_a_weight(world: Callable[..., World], given: Any, weight: float) -> None:
+    (proposal,) = world({"links": [{**LINK, "strength": given}]}).do(link)
+    assert proposal.weight == weight
+
+
+@pytest.mark.parametrize("strength", [0, -1, "0.0"])
+def test_a_link_of_no_strength_is_none(world: Callable[..., World], strength: Any) -> None:
+    assert world({"links": [{**LINK, "strength": strength}]}).do(link) == []
+
+
+def test_an_unknown_kind_of_link_is_related(world: Callable[..., World]) -> None:
+    kinds = [{**LINK, "kind": kind} for kind in ("Same-Matter", "friendship", None)]
+    proposals = world({"links": kinds}).do(link)
+    assert [proposal.kind for proposal in proposals] == ["same-matter", "related", "related"]
+
+
+# -- answers that cannot be used -------------------------------------------------------------
+
+UNPARSABLE: list[Any] = [
+    "",
+    "I think it is about a cache.",
+    json.dumps(UNDERSTOOD)[:-20],
+    '["keywords"]',
+    "<think>hm",
+    {**UNDERSTOOD, "keywords": 5},
+    {**UNDERSTOOD, "keywords": {"a": 1}},
+    {**UNDERSTOOD, "context": 12},
+    {**UNDERSTOOD, "tags": True},
+]
+EMPTY: list[Any] = [
+    {**UNDERSTOOD, "keywords": []},
+    {**UNDERSTOOD, "keywords": ["", " ", None]},
+    {**UNDERSTOOD, "context": "\n"},
+    {"keywords": ["a"]},
+]
+
+
+@pytest.mark.parametrize("bad", [*UNPARSABLE, *EMPTY])
+def test_an_unusable_answer_is_repaired_once(world: Callable[..., World], bad: Any) -> None:
+    here = world(bad, UNDERSTOOD)
+    assert here.do(construct).keywords == ("LRU", "cache")
+    assert here.asked == 2
+    assert here.slept == []
+    last = here.said(1)[-1]
+    assert "cannot be used" in last
+    assert '"required":["keywords","tags","context"]' in last
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"), [(bad, "unparsable") for bad in UNPARSABLE] + [(b, "empty") for b in EMPTY]
+)
+def test_an_answer_that_stays_unusable_is_an_error_that_says_so(
+    world: Callable[..., World], bad: Any, reason: str
+) -> None:
+    here = world(*[bad] * 9)
+    with pytest.raises(AnalysisError) as caught:
+        here.do(construct)
+    assert (caught.value.reason, caught.value.retryable) == (reason, True)
+    assert here.asked == 3 + 1
+    assert here.slept == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("bad", [{"links": "none"}, {"links": [3]}, {"links": 1}, "no"])
+def test_links_of_the_wrong_shape_are_repaired(world: Callable[..., World], bad: Any) -> None:
+    here = world(bad, {"links": [LINK]})
+    assert [proposal.to for proposal in here.do(link)] == [SECOND]
+    assert here.asked == 2
+
+
+def test_the_repair_quotes_the_answer_and_the_problem(world: Callable[..., World]) -> None:
+    here = world("So: " + "x" * 9000, UNDERSTOOD)
+    here.do(construct)
+    *_, quoted, problem = here.said(1)
+    assert quoted.startswith("So: ")
+    assert len(quoted) < 2100
+    assert "it holds no JSON object" in problem
+
+
+def test_an_answer_that_was_cut_off_is_to_be_shorter(world: Callable[..., World]) -> None:
+    from langchain_core.messages import AIMessage
+
+    cut_off = AIMessage('{"keywords": [', response_metadata={"finish_reason": "length"})
+    here = world(cut_off, UNDERSTOOD)
+    here.do(construct)
+    assert "be shorter" in here.said(1)[-1]
+
+
+def test_a_blank_answer_is_not_quoted(world: Callable[..., World]) -> None:
+    here = world("  ", UNDERSTOOD)
+    here.do(construct)
+    assert [message.type for message in here.script.calls[1].messages] == [
+        "system",
+        "human",
+        "human",
+    ]
+
+
+def test_without_repair_an_unusable_answer_is_only_asked_for_again(
+    world: Callable[..., World],
+) -> None:
+    here = world("no", UNDERSTOOD)
+    assert here.do(lambda io: construct(io, repair=False)).tags == ("design",)
+    assert here.said(0)[-1] == here.said(1)[-1]
+
+
+def test_one_attempt_without_repair_is_one_call(world: Callable[..., World]) -> None:
+    here = world("no", UNDERSTOOD)
+    with pytest.raises(AnalysisError):
+        here.do(lambda io: construct(io, repair=False, attempts=1))
+    assert here.asked == 1
+
+
+def test_nothing_of_an_unusable_answer_is_logged(
+    world: Callable[..., World], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="amem_integrations")
+    world("SECRET talk", UNDERSTOOD).do(construct)
+    assert "SECRET" not in caplog.text
+    assert [r.levelname for r in caplog.records if r.name.endswith("analyst_chat")] == ["DEBUG"]
+
+
+# -- failures of the model --------------------------------------------------------------------
+
+
+def test_what_may_pass_is_asked_again_after_longer_and_longer_waits(
+    world: Callable[..., World],
+) -> None:
+    here = world(FLAKY, FLAKY, UNDERSTOOD)
+    assert here.do(construct).keywords == ("LRU", "cache")
+    assert here.slept == [1.0, 2.0]
+
+
+def test_attempts_are_bounded_and_the_last_error_is_raised_as_it_is(
+    world: Callable[..., World],
+) -> None:
+    here = world(*[FLAKY] * 9)
+    with pytest.raises(AnalysisError) as caught:
+        here.do(construct)
+    assert caught.value is FLAKY
+    assert here.asked == 3
+
+
+@pytest.mark.parametrize("reason", ["refusal", "content-filter", "unauthorized", "error"])
+def test_what_cannot_pass_is_not_asked_again(world: Callable[..., World], reason: str) -> None:
+    error = AnalysisError("no", reason=reason, retryable=False)
+    here = world(error, UNDERSTOOD)
+    with pytest.raises(AnalysisError) as caught:
+        here.do(construct)
+    assert caught.value is error
+    assert here.asked == 1
+
+
+def limited(seconds: float) -> AnalysisError:
+    return AnalysisError("wait", reason="rate-limited", retryable=True, retry_after=seconds)
+
+
+def test_the_provider_s_waiting_time_is_honoured(world: Callable[..., World]) -> None:
+    here = world(limited(7.5), UNDERSTOOD)
+    here.do(construct)
+    assert here.slept == [7.5]
+
+
+def test_a_very_long_wait_is_left_to_whoever_retries_the_note(
+    world: Callable[..., World],
+) -> None:
+    here = world(limited(LONGEST_WAIT + 1), UNDERSTOOD)
+    with pytest.raises(AnalysisError):
+        here.do(construct)
+    assert here.slept == []
+
+
+def test_a_repair_that_fails_on_the_way_is_retried_from_the_start(
+    world: Callable[..., World],
+) -> None:
+    here = world("no", FLAKY, UNDERSTOOD)
+    assert here.do(construct).keywords == ("LRU", "cache")
+    assert here.asked == 3
+    assert here.said(2) == here.said(0)
+
+
+@pytest.mark.parametrize("error", [GraphInterrupt(), KeyboardInterrupt()])
+def test_what_is_no_failure_passes_through_untouched(
+    world: Callable[..., World], error: BaseException
+) -> None:
+    here = world(error, UNDERSTOOD)
+    with pytest.raises(type(error)):
+        here.do(construct)
+    assert here.asked == 1
+
+
+async def test_a_cancelled_judgement_stays_cancelled() -> None:
+    nothing: Any = None
+    model = LangChainChatModel(ScriptedChatModel([UNDERSTOOD], latency=30))
+    task = asyncio.create_task(construct(AsyncIO(nothing, nothing, HashEmbedder(), model)))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_judgement_cancelled_while_it_waits_stays_cancelled() -> None:
+    nothing: Any = None
+    model = LangChainChatModel(ScriptedChatModel([limited(30.0), UNDERSTOOD]))
+    task = asyncio.create_task(construct(AsyncIO(nothing, nothing, HashEmbedder(), model)))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_judgements_run_side_by_side() -> None:
+    nothing: Any = None
+    script = ScriptedChatModel([FLAKY, *[UNDERSTOOD] * 20], methods=("json_mode",))
+    io = AsyncIO(nothing, nothing, HashEmbedder(), LangChainChatModel(script))
+    judged = await io.gather(*(construct(io) for _ in range(20)))
+    assert {understanding.keywords for understanding in judged} == {("LRU", "cache")}
+    assert len(script.calls) == 21
+
+
+def test_attempts_below_one_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="attempts"):
+        ChatAnalyst(attempts=0)

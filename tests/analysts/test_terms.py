@@ -1,0 +1,149 @@
+"""Ranking the terms of a text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amem_integrations.analysts.terms import Corpus, salient, sentences, symbols, telling
+from tests.support import check_linear
+
+NOTHING = Corpus([])
+
+
+def found(text: str, corpus: Corpus = NOTHING, limit: int = 5) -> list[str]:
+    return [term.text for term in salient(text, corpus, limit=limit)]
+
+
+def test_phrases_names_and_quantities_come_before_everyday_words() -> None:
+    terms = found(
+        "Bad news from the climate chamber. At minus five the Huaxin cells keep only 40 percent."
+    )
+    assert terms == ["Huaxin cells", "climate chamber", "40 percent"]
+
+
+def test_chinese_terms_are_words_and_joined_nouns() -> None:
+    terms = found("宁远有一款低温电芯，零下二十度还有八成容量，就是贵一点。")
+    assert terms == ["低温电芯", "宁远", "容量"]
+
+
+def test_terms_of_mixed_text_come_from_both_languages() -> None:
+    assert set(found("我们的 cache 用 LRU 策略，in memory 就行")) == {"LRU 策略", "cache", "memory"}
+
+
+def test_identifiers_in_code_are_terms() -> None:
+    terms = found("def evict(key): return cache_map.pop(key)  # LRU_CACHE in utils.py")
+    assert {"cache_map.pop", "LRU_CACHE", "utils.py"} <= set(terms)
+
+
+def test_no_term_nearly_repeats_another() -> None:
+    terms = found("Sprig sensors for Leipzig: the Sprig sensor, sensors again, and a pump")
+    assert len([term for term in terms if "ensor" in term]) == 1
+    assert "pump" in terms
+
+
+def test_a_rare_word_comes_before_one_that_all_texts_have() -> None:
+    corpus = Corpus([f"the sensor and thing {number}" for number in range(30)])
+    assert found("the sensor and the mould") == ["sensor", "mould"]
+    assert found("the sensor and the mould", corpus) == ["mould", "sensor"]
+
+
+def test_a_repeated_word_comes_before_one_said_once() -> None:
+    assert found("a pump, then a valve, and that valve")[0] == "valve"
+
+
+def test_stop_words_bound_phrases() -> None:
+    assert found("the lid of the box") == ["lid", "box"]
+
+
+def test_a_name_does_not_join_the_plain_word_before_it() -> None:
+    assert "winter Leipzig" not in found("And next winter Leipzig wants outdoor beds")
+
+
+def test_weak_words_make_no_phrase_among_themselves() -> None:
+    assert found("we need thirty") == ["need", "thirty"]
+    assert found("货提前到了") == ["提前", "货"]
+
+
+def test_a_phrase_does_not_end_in_a_participle_or_adverb() -> None:
+    assert found("Budget with tooling included") == ["Budget", "tooling", "included"]
+
+
+def test_terms_made_of_excluded_words_alone_are_left_out() -> None:
+    terms = salient("Marta likes Marta pizza", NOTHING, without=frozenset({"marta"}), limit=5)
+    assert "Marta" not in [term.text for term in terms]
+
+
+def test_bare_numbers_and_times_are_no_terms() -> None:
+    assert found("42 at 12:30 on Monday, 7 March 2026") == []
+
+
+@pytest.mark.parametrize("text", ["", "ok", "the of and", "!!!", "12:30"])
+def test_text_without_content_has_no_terms(text: str) -> None:
+    assert found(text) == []
+
+
+def test_single_words_that_tell_most_are_rarest_first() -> None:
+    corpus = Corpus(["Leipzig"] * 20)
+    words = telling("Leipzig wants a mould", corpus, without=frozenset(), limit=2)
+    assert [word.key for word in words] == ["mould", "leipzig"]
+
+
+def test_rarity_falls_with_the_number_of_texts_that_have_a_word() -> None:
+    corpus = Corpus(["pump valve", "pump lid", "pump"])
+    assert corpus.rarity("unseen") == corpus.rarity("lid") == 1.0
+    assert 0 < corpus.rarity("pump") < corpus.rarity("valve") <= 1.0
+
+
+def test_emoji_sequences_are_single_signs() -> None:
+    assert symbols("👨‍👩‍👧 🇩🇪 👍🏽👍🏽", 5) == ["👨‍👩‍👧", "🇩🇪", "👍🏽"]
+
+
+def test_sentences_end_where_they_end_in_each_language() -> None:
+    assert sentences("We met Dr. Seidel, e.g. at 9.30. Then lunch? 好的。电芯便宜！ बस। last") == [
+        "We met Dr. Seidel, e.g. at 9.30.",
+        "Then lunch?",
+        "好的。",
+        "电芯便宜！",
+        "बस।",
+        "last",
+    ]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "The Huaxin cells keep 40 percent. ",
+        "我们决定把缓存的淘汰策略换成LRU，",
+        "a",
+        ".",
+        "a-",
+        "'",
+        "เรา",
+    ],
+)
+def test_time_is_linear_in_the_text(unit: str) -> None:
+    def read(size: int) -> None:
+        text = (unit * (size // len(unit) + 1))[:size]
+        found(text)
+        sentences(text)
+
+    check_linear(read, 60_000)
+
+
+@given(st.text(max_size=300), st.lists(st.text(max_size=60), max_size=4))
+def test_terms_occur_in_the_text_and_stay_within_bounds(text: str, others: list[str]) -> None:
+    corpus = Corpus(others)
+    terms = salient(text, corpus, limit=5)
+    assert len(terms) <= 5
+    blanks = " ".join(text.split())
+    for term in terms:
+        assert term.text.strip() == term.text != ""
+        assert term.text in blanks or term.text.removesuffix("'s") in blanks
+        assert term.score > 0
+    assert terms == salient(text, corpus, limit=5)
+
+
+@given(st.text(max_size=300))
+def test_sentences_lose_nothing_but_blanks(text: str) -> None:
+    kept = "".join("".join(sentence.split()) for sentence in sentences(text))
+    assert kept == "".join(text.split())

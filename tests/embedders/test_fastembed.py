@@ -1,0 +1,330 @@
+"""fastembed models by name: the packaged weights, the cache, the hub that is not there."""
+
+import asyncio
+import hashlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amem_integrations.embedders import fastembed as module
+from amem_integrations.embedders.hub import hub_problem
+from amem_integrations.embedders.named import NamedEmbedder
+from amem_integrations.embedders.packaged import check_files, package_dir
+from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.errors import ModelUnavailableError
+
+OFFLINE = package_dir(module.OFFLINE_MODULE)
+needs_weights = pytest.mark.skipif(OFFLINE is None, reason="extra [offline] is not installed")
+
+SAME = [
+    ("I'm allergic to peanuts", "I cannot eat nuts, they make me ill"),
+    ("The meeting moved to Tuesday", "We'll meet on Tuesday instead"),
+    ("The cache evicts what was least recently used", "LRU is the cache's eviction policy"),
+]
+UNRELATED = [
+    ("I'm allergic to peanuts", "The meeting moved to Tuesday"),
+    ("We'll meet on Tuesday instead", "LRU is the cache's eviction policy"),
+    ("The cache evicts what was least recently used", "I cannot eat nuts, they make me ill"),
+]
+
+
+def cosine(embedder: NamedEmbedder, pair: tuple[str, str]) -> float:
+    a, b = embedder.embed_documents(list(pair))
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+@pytest.fixture(name="unshared")
+def models_are_loaded_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_loaded", {})
+
+
+# -- the packaged weights ----------------------------------------------------------------------
+
+
+@needs_weights
+def test_same_meaning_is_nearer_than_unrelated() -> None:
+    embedder = resolve_embedder()
+    same = [cosine(embedder, pair) for pair in SAME]
+    unrelated = [cosine(embedder, pair) for pair in UNRELATED]
+    assert min(same) > max(unrelated) + 0.3
+
+
+@needs_weights
+def test_vectors_have_unit_length_and_do_not_depend_on_their_company() -> None:
+    embedder = resolve_embedder()
+    alone = embedder.embed_query("a short text")
+    among = embedder.embed_documents(["word " * 200, "a short text", "another"])[1]
+    assert sum(x * x for x in alone) == pytest.approx(1.0, abs=1e-5)
+    assert among == pytest.approx(alone, abs=1e-6)
+
+
+@needs_weights
+def test_a_passage_of_200_words_is_read_to_its_end() -> None:
+    embedder = resolve_embedder()
+    passage = "word " * 200
+    assert embedder.embed_query(passage + "peanuts") != embedder.embed_query(passage + "meeting")
+
+
+@needs_weights
+@pytest.mark.parametrize("text", ["", "\x00", "a\ud800b", "🎉" * 10, "ع" * 100, "x" * 2_000_000])
+def test_any_text_gets_a_vector(text: str) -> None:
+    assert len(resolve_embedder().embed_query(text)) == 384
+
+
+@needs_weights
+async def test_loading_and_embedding_leave_the_loop_free(unshared: None) -> None:
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.001)
+            ticks += 1
+
+    ticking = asyncio.create_task(tick())
+    await resolve_embedder().aembed_query("hello")
+    ticking.cancel()
+    assert ticks > 3
+
+
+def test_a_model_is_loaded_once_for_threads_and_loops(
+    unshared: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads: list[str] = []
+
+    class Model:
+        def query_embed(self, texts: list[str], batch_size: int) -> Iterator[Any]:
+            import numpy as np
+
+            yield from np.ones((len(texts), 384), dtype=np.float32)
+
+    def load(name: str, threads: int) -> Any:
+        loads.append(name)
+        return Model()
+
+    monkeypatch.setattr(module, "_load", load)
+
+    def use() -> None:
+        asyncio.run(resolve_embedder().aembed_query("a"))
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert loads == [module.DEFAULT]
+
+
+@needs_weights
+def test_the_packaged_weights_need_nothing_writable(tmp_path: Path) -> None:
+    """A home that cannot be made, and a temporary directory that stays empty."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    child(
+        "from amem_integrations.embedders.resolve import resolve_embedder\n"
+        "assert len(resolve_embedder().embed_query('a')) == 384",
+        HOME="/dev/null",
+        XDG_CACHE_HOME="/dev/null/cache",
+        TMPDIR=str(temporary),
+    )
+    assert not list(temporary.iterdir())
+
+
+def test_the_shipped_tokenizer_is_the_models_own() -> None:
+    tokenizer = (module.TOKENIZER_DIR / "tokenizer.json").read_bytes()
+    known = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+    assert hashlib.sha256(tokenizer).hexdigest() == known
+    assert known in (module.TOKENIZER_DIR / "NOTICE").read_text()
+
+
+def test_weights_that_are_not_the_known_ones_are_not_used(
+    tmp_path: Path, unshared: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"something else")
+
+    def installed(name: str) -> Path:
+        return tmp_path
+
+    monkeypatch.setattr(module, "package_dir", installed)
+    with pytest.raises(ModelUnavailableError, match=r"not the file we know.*force-reinstall"):
+        resolve_embedder().embed_query("a")
+
+
+def test_a_file_that_is_missing_is_not_trusted_either(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnavailableError, match="unreadable"):
+        check_files(tmp_path, {"gone.bin": "00"}, distribution="some-package==1")
+
+
+# -- names -------------------------------------------------------------------------------------
+
+
+def test_a_name_in_another_case_is_the_same_model() -> None:
+    embedder = resolve_embedder("baai/BGE-small-EN-v1.5")
+    assert (embedder.name, embedder.dimension) == ("BAAI/bge-small-en-v1.5", 384)
+
+
+def test_an_unknown_name_is_answered_with_close_ones_and_where_the_list_is() -> None:
+    with pytest.raises(ModelUnavailableError) as refused:
+        resolve_embedder("BAAI/bge-smal-en")
+    assert "'BAAI/bge-small-en'" in str(refused.value)
+    assert "list_supported_models" in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["zzz", "openai:text-3", "openai:text-embedding-3-small"])
+def test_a_name_like_nothing_known_is_answered_without_guesses(name: str) -> None:
+    with pytest.raises(ModelUnavailableError, match="list_supported_models") as refused:
+        resolve_embedder(name)
+    assert "Did you mean" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "knows_chinese"),
+    [
+        ("BAAI/bge-small-en-v1.5", False),
+        ("BAAI/bge-small-zh-v1.5", True),
+        ("jinaai/jina-embeddings-v2-base-zh", True),
+        ("jinaai/jina-embeddings-v2-base-de", False),
+        ("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", True),
+        ("intfloat/multilingual-e5-large", True),
+    ],
+)
+def test_which_languages_a_model_knows_is_read_from_its_description(
+    name: str, knows_chinese: bool
+) -> None:
+    assert resolve_embedder(name).covers("我对花生过敏") is knows_chinese
+
+
+# -- the cache and the hub ---------------------------------------------------------------------
+
+
+@needs_weights
+def test_a_cached_model_is_used_without_the_hub_and_reads_as_far_as_the_packaged_one(
+    tmp_path: Path,
+) -> None:
+    """The weights as fastembed's own download lays them out, with its limit of 128 tokens."""
+    assert OFFLINE is not None
+    repository = tmp_path / "models--Qdrant--all-MiniLM-L6-v2-onnx"
+    revision = "0" * 40
+    snapshot = repository / "snapshots" / revision
+    snapshot.mkdir(parents=True)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(revision)
+    (snapshot / "model.onnx").symlink_to(OFFLINE / "model.onnx")
+    (snapshot / "tokenizer.json").symlink_to(module.TOKENIZER_DIR / "tokenizer.json")
+    config = {"model_max_length": 512, "max_length": 128, "pad_token": "[PAD]"}
+    (snapshot / "tokenizer_config.json").write_text(json.dumps(config))
+    child(
+        "from amem_integrations.models import fastembed as module\n"
+        "text = 'word ' * 180 + 'peanuts'\n"
+        "packaged = module.FastembedEmbedder().embed_query(text)\n"
+        "module.package_dir = lambda name: None\n"
+        "module._loaded.clear()\n"
+        "cached = module.FastembedEmbedder().embed_query(text)\n"
+        "assert max(abs(a - b) for a, b in zip(packaged, cached)) < 1e-6",
+        FASTEMBED_CACHE_PATH=str(tmp_path),
+        HF_ENDPOINT="http://127.0.0.1:9",
+    )
+
+
+REFUSES = "http://127.0.0.1:9"
+
+ASK_FOR_THE_DEFAULT_MODEL = """
+import time
+from amem_integrations.errors import ModelUnavailableError
+from amem_integrations.embedders import fastembed as module
+module.package_dir = lambda name: None
+module._describe(module.DEFAULT)
+started = time.monotonic()
+try:
+    module.FastembedEmbedder({name!r}).embed_query("a")
+except ModelUnavailableError as error:
+    print(f"{{time.monotonic() - started:.1f}}|{{error}}")
+"""
+
+
+@pytest.mark.parametrize("name", [module.DEFAULT, "BAAI/bge-small-zh-v1.5"])
+def test_without_the_hub_the_error_names_the_remedies(tmp_path: Path, name: str) -> None:
+    _, error = ask_for_a_model(tmp_path, name, HF_ENDPOINT=REFUSES)
+    for remedy in ('pip install "amem-integrations[offline]"', "HF_ENDPOINT", "FASTEMBED_CACHE_"):
+        assert remedy in error
+    assert name in error
+    assert "127.0.0.1:9" in error
+
+
+def test_a_hub_that_never_answers_is_given_up_soon(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        seconds, error = ask_for_a_model(tmp_path, module.DEFAULT, HF_ENDPOINT=endpoint)
+    assert "[offline]" in error
+    # 1.5 s as built; the rest is room for a busy machine. The libraries alone take over a minute.
+    assert seconds < 10
+
+
+def test_a_hub_set_offline_is_not_asked(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as hub:
+        hub.setblocking(False)
+        endpoint = f"http://127.0.0.1:{hub.getsockname()[1]}"
+        _, error = ask_for_a_model(
+            tmp_path, module.DEFAULT, HF_ENDPOINT=endpoint, HF_HUB_OFFLINE="1"
+        )
+        with pytest.raises(BlockingIOError):
+            hub.accept()
+    assert "HF_HUB_OFFLINE" in error
+
+
+def test_a_hub_whose_name_cannot_be_resolved_is_given_up_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stuck = threading.Event()
+
+    def resolving(repository: str, seconds: float) -> None:
+        stuck.wait()
+
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr("amem_integrations.embedders.hub._ask", resolving)
+    try:
+        problem = hub_problem("some/model", seconds=0.05)
+    finally:
+        stuck.set()
+    assert problem is not None
+    assert "no answer within 0.05 s" in problem
+
+
+def test_a_hub_that_answers_is_no_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answering(repository: str, *, timeout: float) -> str:
+        return repository
+
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr("huggingface_hub.model_info", answering)
+    assert hub_problem("some/model") is None
+
+
+def ask_for_a_model(cache: Path, name: str, **environment: str) -> tuple[float, str]:
+    """Ask for a model that is not there, in a child process: seconds, and the error's text."""
+    script = ASK_FOR_THE_DEFAULT_MODEL.format(name=name)
+    seconds, _, error = child(script, FASTEMBED_CACHE_PATH=str(cache), **environment).partition("|")
+    return float(seconds), error
+
+
+def child(script: str, **environment: str) -> str:
+    """Output of `script` in a new interpreter: the libraries read their settings on import."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**kept, **environment},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()

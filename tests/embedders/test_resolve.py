@@ -1,0 +1,366 @@
+"""What may be given as `embedder=`, and how whatever it returns is checked."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+
+from amem_integrations.embedders.once import Once
+from amem_integrations.embedders.resolve import NamedEmbedder, resolve_embedder
+from amem_integrations.errors import EmbeddingError, InvalidInputError, ModelUnavailableError
+from amem_integrations.testing import HashEmbedder
+
+
+def lengths(texts: list[str]) -> list[list[float]]:
+    return [[float(len(text)), 1.0] for text in texts]
+
+
+async def lengths_async(texts: list[str]) -> list[list[float]]:
+    await asyncio.sleep(0)
+    return lengths(texts)
+
+
+class Hosted(Embeddings):
+    """As an integration for a provider looks: a model's name, sync and async forms."""
+
+    def __init__(self, model: str = "small-3") -> None:
+        self.model = model
+        self.called: list[str] = []
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.called.append("sync")
+        return lengths(texts)
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.called.append("async")
+        return lengths(texts)
+
+
+class SyncOnly:
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.thread = threading.get_ident()
+        return lengths(texts)
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+# -- what may be given -------------------------------------------------------------------------
+
+
+def test_nothing_given_means_the_papers_model_and_loads_nothing() -> None:
+    embedder = resolve_embedder()
+    assert embedder.name == "sentence-transformers/all-MiniLM-L6-v2"
+    assert embedder.dimension == 384
+
+
+def test_a_langchain_embedder_is_remembered_by_class_and_model() -> None:
+    assert resolve_embedder(Hosted("large-3")).name == "Hosted/large-3"
+
+
+def test_a_cache_around_an_embedder_does_not_change_its_name() -> None:
+    class Cached(SyncOnly):
+        underlying_embeddings = Hosted("large-3")
+
+    cached: Any = Cached()
+    assert resolve_embedder(cached).name == "Hosted/large-3"
+
+
+def test_langchains_own_async_form_is_used() -> None:
+    hosted = Hosted()
+    vectors = asyncio.run(resolve_embedder(hosted).aembed_documents(["abc"]))
+    assert vectors == [[3.0, 1.0]]
+    assert hosted.called == ["async"]
+
+
+def test_a_langchain_base_class_without_async_methods_works_when_awaited() -> None:
+    embedder = resolve_embedder(DeterministicFakeEmbedding(size=8))
+    assert asyncio.run(embedder.aembed_query("a")) == embedder.embed_query("a")
+
+
+async def test_an_object_without_async_methods_is_awaited_in_a_thread() -> None:
+    spec: Any = SyncOnly()
+    assert await resolve_embedder(spec).aembed_query("abc") == [3.0, 1.0]
+    assert spec.thread != threading.get_ident()
+
+
+def test_an_embedders_own_name_and_dimension_are_taken_over() -> None:
+    embedder = resolve_embedder(HashEmbedder(dimension=64))
+    assert (embedder.name, embedder.dimension) == ("hash-64", 64)
+
+
+def test_a_function_is_remembered_by_where_it_is_defined() -> None:
+    embedder = resolve_embedder(lengths)
+    assert embedder.name.endswith("test_embedding.lengths")
+    assert embedder.embed_documents(["a", "abc"]) == [[1.0, 1.0], [3.0, 1.0]]
+    assert embedder.embed_query("ab") == [2.0, 1.0]
+
+
+def test_a_partial_is_remembered_by_its_function() -> None:
+    assert resolve_embedder(partial(lengths)).name == resolve_embedder(lengths).name
+
+
+def test_a_name_can_be_given_to_a_function() -> None:
+    assert resolve_embedder(lambda texts: lengths(texts), name="mine-v1").name == "mine-v1"
+
+
+def test_a_resolved_embedder_resolves_to_itself() -> None:
+    embedder = resolve_embedder(lengths)
+    assert resolve_embedder(embedder) is embedder
+
+
+@pytest.mark.parametrize("spec", [5, ["a"], object(), Hosted])
+def test_what_cannot_embed_is_refused(spec: Any) -> None:
+    with pytest.raises(InvalidInputError, match="embedder="):
+        resolve_embedder(spec)
+
+
+def test_an_empty_name_is_refused() -> None:
+    with pytest.raises(ModelUnavailableError, match="empty"):
+        resolve_embedder("  ")
+
+
+# -- sync, async, threads, loops ---------------------------------------------------------------
+
+
+async def test_a_sync_function_is_awaited_in_a_thread() -> None:
+    threads: list[int] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        threads.append(threading.get_ident())
+        return lengths(texts)
+
+    assert await resolve_embedder(embed).aembed_documents(["a"]) == [[1.0, 1.0]]
+    assert threads != [threading.get_ident()]
+
+
+async def test_an_async_function_is_awaited_on_the_running_loop() -> None:
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def embed(texts: list[str]) -> list[list[float]]:
+        loops.append(asyncio.get_running_loop())
+        return lengths(texts)
+
+    assert await resolve_embedder(embed).aembed_query("ab") == [2.0, 1.0]
+    assert loops == [asyncio.get_running_loop()]
+
+
+def awaited_later(texts: list[str]) -> Any:
+    return lengths_async(texts)
+
+
+@pytest.mark.parametrize("function", [lengths_async, awaited_later])
+def test_an_async_function_works_from_sync_code(function: Callable[[list[str]], Any]) -> None:
+    assert resolve_embedder(function).embed_query("abc") == [3.0, 1.0]
+
+
+@pytest.mark.parametrize("function", [lengths_async, awaited_later])
+async def test_an_async_function_called_sync_inside_a_loop_says_so_and_does_not_hang(
+    function: Callable[[list[str]], Any],
+) -> None:
+    with pytest.raises(InvalidInputError, match="async methods"):
+        resolve_embedder(function).embed_query("abc")
+
+
+@pytest.mark.parametrize("function", [lengths_async, awaited_later])
+async def test_an_async_function_is_awaited_however_it_is_wrapped(
+    function: Callable[[list[str]], Any],
+) -> None:
+    assert await resolve_embedder(function).aembed_query("abc") == [3.0, 1.0]
+
+
+def test_once_makes_its_value_once_for_many_threads() -> None:
+    made: list[int] = []
+    gate = threading.Barrier(8)
+
+    def make() -> object:
+        made.append(1)
+        return object()
+
+    once = Once(make)
+    values: list[object] = []
+
+    def ask() -> None:
+        gate.wait()
+        values.append(once())
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+    assert len(set(map(id, values))) == 1
+
+
+def test_once_tries_again_after_a_failure() -> None:
+    answers = iter([False, True])
+
+    def make() -> str:
+        if not next(answers):
+            raise OSError("not yet")
+        return "made"
+
+    once = Once(make)
+    with pytest.raises(OSError):
+        once()
+    assert once() == "made"
+
+
+# -- what comes back ---------------------------------------------------------------------------
+
+
+def test_no_texts_give_no_vectors_and_call_nobody() -> None:
+    hosted = Hosted()
+    assert resolve_embedder(hosted).embed_documents([]) == []
+    assert hosted.called == []
+
+
+def test_numpy_results_become_lists_of_floats() -> None:
+    def embed(texts: list[str]) -> Any:
+        return np.ones((len(texts), 3), dtype=np.float32)
+
+    (vector,) = resolve_embedder(embed).embed_documents(["a"])
+    assert vector == [1.0, 1.0, 1.0]
+    assert all(type(number) is float for number in vector)
+
+
+NOT_VECTORS: list[tuple[Any, str]] = [
+    ([[1.0, 2.0]], "1 vectors for 2 texts"),
+    ([[1.0], [1.0], [1.0]], "3 vectors for 2 texts"),
+    ([[1.0, 2.0], [1.0]], "1 numbers where 2"),
+    ([[], []], "empty vector"),
+    ([[1.0], [float("nan")]], "NaN"),
+    ([[1.0], [float("inf")]], "infinity"),
+    ([[1.0], [1e300]], "infinity"),
+    ([["x"], ["y"]], "not a list of numbers"),
+    ([1.0, 2.0], "not a list of numbers"),
+    ([None, None], "not a list of numbers"),
+    (None, "NoneType instead of a list"),
+]
+
+
+@pytest.mark.parametrize(("result", "complaint"), NOT_VECTORS)
+def test_a_result_that_is_not_vectors_is_refused_with_the_embedders_name(
+    result: Any, complaint: str
+) -> None:
+    def broken(texts: list[str]) -> Any:
+        return result
+
+    with pytest.raises(EmbeddingError, match=complaint) as refused:
+        resolve_embedder(broken, name="broken-model").embed_documents(["a", "b"])
+    assert "broken-model" in str(refused.value)
+
+
+@pytest.mark.parametrize("result", [None, 7, [], [[1.0], [2.0]]])
+def test_a_query_that_gets_no_single_vector_is_refused(result: Any) -> None:
+    def broken(texts: list[str]) -> Any:
+        return result
+
+    with pytest.raises(EmbeddingError):
+        resolve_embedder(broken).embed_query("a")
+
+
+async def test_results_are_checked_when_awaited_too() -> None:
+    def broken(texts: list[str]) -> Any:
+        return [[float("nan")]]
+
+    with pytest.raises(EmbeddingError, match="NaN"):
+        await resolve_embedder(broken).aembed_query("a")
+
+
+def test_a_vector_of_another_size_than_announced_is_refused() -> None:
+    embedder = NamedEmbedder(HashEmbedder(dimension=8), name="eight", dimension=16)
+    with pytest.raises(EmbeddingError, match="8 numbers where 16"):
+        embedder.embed_query("a")
+
+
+def test_an_embedders_own_exception_is_passed_on() -> None:
+    def down(texts: list[str]) -> Any:
+        raise TimeoutError("the provider is slow")
+
+    with pytest.raises(TimeoutError, match="slow"):
+        resolve_embedder(down).embed_query("a")
+
+
+def test_an_unknown_dimension_is_measured_once_when_asked_for() -> None:
+    calls: list[list[str]] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        calls.append(texts)
+        return lengths(texts)
+
+    embedder = resolve_embedder(embed)
+    assert calls == []
+    assert (embedder.dimension, embedder.dimension) == (2, 2)
+    assert len(calls) == 1
+
+
+def test_a_dimension_is_learnt_from_the_first_result() -> None:
+    hosted = Hosted()
+    embedder = resolve_embedder(hosted)
+    embedder.embed_documents(["a"])
+    assert embedder.dimension == 2
+    assert hosted.called == ["sync"]
+
+
+async def test_a_dimension_can_be_measured_without_blocking_the_loop() -> None:
+    assert await resolve_embedder(lengths_async).adimension() == 2
+
+
+# -- scripts -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "covered"),
+    [
+        ("Plain English.", True),
+        ("Un café naïve à Łódź", True),
+        ("12:30, 100% 🎉", True),
+        ("", True),
+        ("我对花生过敏", False),
+        ("缓存用 LRU 策略，Calvin 同意了", False),
+        ("The word 缓存 means cache in Chinese.", True),
+        ("Привет, мир", False),
+        ("مرحبا بالعالم", False),
+    ],
+)
+def test_an_english_embedder_covers_latin_script(text: str, covered: bool) -> None:
+    assert resolve_embedder().covers(text) is covered
+
+
+def test_an_embedder_of_unknown_languages_is_taken_to_cover_everything() -> None:
+    assert resolve_embedder(lengths).covers("我对花生过敏")
+
+
+async def test_foreign_text_is_counted_and_warned_of_once_without_its_content(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    embedder = NamedEmbedder(HashEmbedder(), name="english-only-1", languages=("en",))
+    with caplog.at_level(logging.WARNING, logger="amem_integrations"):
+        embedder.embed_documents(["我对花生过敏", "hello", "Привет"])
+        await embedder.aembed_documents(["明天开会"])
+    assert embedder.uncovered == 3
+    (record,) = caplog.records
+    assert 'embedder="multilingual"' in record.getMessage()
+    assert "english-only-1" in record.getMessage()
+    assert "花生" not in record.getMessage()
+
+
+def test_known_scripts_are_neither_counted_nor_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    embedder = NamedEmbedder(HashEmbedder(), name="english-only-2", languages=("en",))
+    with caplog.at_level(logging.WARNING, logger="amem_integrations"):
+        embedder.embed_documents(["hello", "bonjour à tous"])
+    assert embedder.uncovered == 0
+    assert not caplog.records

@@ -1,0 +1,170 @@
+"""BM25 terms: which words of which languages count, and how much."""
+
+from pathlib import Path
+
+import pytest
+
+from amem_integrations.core.io import SparseEncoder, SparseVector
+from amem_integrations.embedders import sparse as module
+from amem_integrations.embedders.packaged import package_dir
+from amem_integrations.embedders.sparse import EdgeBm25, FastembedBm25, resolve_sparse
+from amem_integrations.errors import ModelUnavailableError
+
+needs_edge = pytest.mark.skipif(
+    package_dir("qdrant_edge") is None, reason="no Qdrant Edge wheel for this platform"
+)
+
+
+@pytest.fixture(
+    name="encoder",
+    scope="module",
+    params=[pytest.param(EdgeBm25, marks=needs_edge), FastembedBm25],
+)
+def an_encoder(request: pytest.FixtureRequest) -> SparseEncoder:
+    return request.param()
+
+
+def shared(encoder: SparseEncoder, document: str, query: str) -> int:
+    """How many words of the query are in the document."""
+    found = set(encoder.document(document).indices)
+    return len(found & set(encoder.query(query).indices))
+
+
+def score(encoder: SparseEncoder, document: str, query: str) -> float:
+    weights = encoder.document(document)
+    by_index = dict(zip(weights.indices, weights.values, strict=True))
+    return sum(by_index.get(index, 0.0) for index in encoder.query(query).indices)
+
+
+def test_english_words_meet_by_their_stems(encoder: SparseEncoder) -> None:
+    assert shared(encoder, "She was running to the caches", "run cache") == 2
+
+
+def test_english_stop_words_do_not_count(encoder: SparseEncoder) -> None:
+    assert encoder.query("where was the") == SparseVector((), ())
+    assert len(encoder.document("the cat is on the mat").indices) == 2
+
+
+def test_chinese_words_meet_without_spaces(encoder: SparseEncoder) -> None:
+    document = "用户希望为缓存系统添加LRU淘汰策略"
+    assert shared(encoder, document, "缓存淘汰策略") == 3
+    assert shared(encoder, document, "lru") == 1
+    assert shared(encoder, document, "花生过敏") == 0
+
+
+@pytest.mark.parametrize(
+    ("document", "query"),
+    [
+        ("Les chevaux mangent des pommes", "chevaux"),
+        ("Программисты писали программы", "программы"),
+        ("أحب القهوة في الصباح", "القهوة"),
+        ("서울에서 커피를 마셨어요", "커피를"),
+    ],
+)
+def test_words_of_other_languages_meet_as_they_are_written(
+    encoder: SparseEncoder, document: str, query: str
+) -> None:
+    # An encoder may take a word apart, such as an article and its noun.
+    assert shared(encoder, document, query) == len(encoder.query(query).indices) > 0
+
+
+@needs_edge
+@pytest.mark.parametrize(
+    ("document", "query"),
+    [("José lives in Łódź", "jose lodz"), ("a naïve résumé", "naive resume")],
+)
+def test_accents_do_not_part_words(document: str, query: str) -> None:
+    assert shared(EdgeBm25(), document, query) == 2
+
+
+def test_case_and_punctuation_do_not_part_words(encoder: SparseEncoder) -> None:
+    assert shared(encoder, "Peanuts! (again)", "PEANUTS?") == 1
+
+
+def test_a_word_said_twice_weighs_more_but_less_than_double(encoder: SparseEncoder) -> None:
+    once = score(encoder, "tea milk sugar water", "tea")
+    twice = score(encoder, "tea tea sugar water", "tea")
+    assert once < twice < 2 * once
+
+
+def test_a_word_weighs_less_in_a_longer_text(encoder: SparseEncoder) -> None:
+    short = score(encoder, "tea milk sugar", "tea")
+    long = score(encoder, "tea milk sugar " + " ".join(f"word{n}" for n in range(30)), "tea")
+    assert long < 0.75 * short
+
+
+def test_each_word_of_a_query_weighs_the_same_once(encoder: SparseEncoder) -> None:
+    assert set(encoder.query("tea tea milk").values) == {1.0}
+    assert len(encoder.query("tea tea milk").indices) == 2
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\x00", "🎉", "?!…"])
+def test_a_text_without_words_has_no_terms(encoder: SparseEncoder, text: str) -> None:
+    assert encoder.document(text) == encoder.query(text) == SparseVector((), ())
+
+
+def test_a_lone_surrogate_does_no_harm(encoder: SparseEncoder) -> None:
+    assert shared(encoder, "peanuts \ud800", "\udfff peanuts") == 1
+
+
+def test_terms_are_plain_numbers_with_unique_indices(encoder: SparseEncoder) -> None:
+    found = encoder.document("the quick brown fox 跳过了 the lazy dog and the dog")
+    assert all(type(index) is int for index in found.indices)
+    assert all(type(value) is float for value in found.values)
+    assert len(set(found.indices)) == len(found.indices) == len(found.values)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "many different words here and there running " * 46_000,
+        "用户希望为缓存系统添加淘汰策略" * 45_000,
+        "x" * 2_000_000,
+    ],
+)
+def test_two_megabytes_are_read_whole(encoder: SparseEncoder, text: str) -> None:
+    found = encoder.document(text + " peanuts")
+    assert set(encoder.query("peanuts").indices) <= set(found.indices)
+
+
+def test_encoders_have_different_names_that_say_their_average_length() -> None:
+    assert EdgeBm25.name != FastembedBm25.name
+    for encoder in (EdgeBm25, FastembedBm25):
+        assert encoder.name.endswith(f"-{module.AVERAGE_TERMS}")
+
+
+@needs_edge
+def test_edges_encoder_is_the_default() -> None:
+    assert resolve_sparse().name == EdgeBm25.name
+
+
+def test_a_platform_without_edge_gets_the_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_edge(monkeypatch)
+    assert resolve_sparse().name == FastembedBm25.name
+
+
+def test_a_collection_written_with_edge_says_what_it_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without_edge(monkeypatch)
+    with pytest.raises(ModelUnavailableError, match="qdrant-edge-py"):
+        resolve_sparse(EdgeBm25.name)
+
+
+@pytest.mark.parametrize("kind", [pytest.param(EdgeBm25, marks=needs_edge), FastembedBm25])
+def test_an_encoder_is_found_again_by_its_name(
+    kind: type[EdgeBm25] | type[FastembedBm25],
+) -> None:
+    assert type(resolve_sparse(kind.name)) is kind
+
+
+def test_an_unknown_encoder_is_refused_with_those_known() -> None:
+    with pytest.raises(ModelUnavailableError, match=EdgeBm25.name):
+        resolve_sparse("splade-9")
+
+
+def without_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+    def installed(name: str) -> Path | None:
+        return None if name == "qdrant_edge" else package_dir(name)
+
+    monkeypatch.setattr(module, "package_dir", installed)

@@ -1,0 +1,50 @@
+"""Memories to try things in: one whose model links everything; one exported, one to import into."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from amem_integrations import AgenticMemory
+from tests.lifecycle.engines import TEXTS
+from tests.support import chat_model, links_everything, open_memory
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[AgenticMemory]:
+    with open_memory(model=chat_model(links_everything)) as memory:
+        yield memory
+
+
+@pytest.fixture
+def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
+    yield opened
+    assert opened.admin.check() == []
+    opened.admin.forget_namespace("default")
+
+
+@pytest.fixture(scope="module")
+def source() -> Iterator[AgenticMemory]:
+    with open_memory(model=chat_model()) as memory:
+        memory.add_many(TEXTS, namespace="a")
+        memory.add("left raw", namespace="a", formation="off")
+        yield memory
+
+
+@pytest.fixture(scope="module")
+def lines(source: AgenticMemory) -> list[str]:
+    return list(source.admin.export("a"))
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[AgenticMemory]:
+    with open_memory() as memory:
+        yield memory
+
+
+@pytest.fixture
+def target(shared: AgenticMemory) -> Iterator[AgenticMemory]:
+    """An empty memory that has no model."""
+    yield shared
+    for namespace in shared.namespaces():
+        shared.admin.forget_namespace(namespace)
+    assert shared.admin.check() == []

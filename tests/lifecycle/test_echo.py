@@ -1,0 +1,79 @@
+"""How far links keep to what is alike anyway."""
+
+import pytest
+
+from amem_integrations import AgenticMemory
+from amem_integrations.core.io import run
+from amem_integrations.core.note import Link
+from amem_integrations.lifecycle.echo import clusters, cocoon
+from amem_integrations.lifecycle.maintain import maintain
+from amem_integrations.lifecycle.policy import Policy
+from tests.lifecycle.days import START as NOW
+from tests.lifecycle.days import Days, Lived
+from tests.support import open_memory
+
+
+def links(*pairs: str) -> list[Link]:
+    return [Link(one, other, "x", NOW) for one, other in pairs]
+
+
+def test_links_within_clusters_only_are_a_cocoon() -> None:
+    halves = {"a": 0, "b": 0, "c": 1, "d": 1}
+    assert cocoon(halves, links("ab", "cd")) == pytest.approx(0.5)
+    thirds = {**halves, "e": 2, "f": 2}
+    assert cocoon(thirds, links("ab", "cd", "ef")) == pytest.approx(2 / 3)
+
+
+def test_links_across_clusters_are_none() -> None:
+    halves = {"a": 0, "b": 0, "c": 1, "d": 1}
+    assert cocoon(halves, links("ac", "bd")) == pytest.approx(-0.5)
+    assert cocoon(halves, links("ab", "cd", "ac", "bd")) == pytest.approx(0.0)
+
+
+def test_one_cluster_and_no_links_are_none_either() -> None:
+    assert cocoon({"a": 0, "b": 0}, links("ab")) == 0.0
+    assert cocoon({"a": 0, "b": 1}, []) == 0.0
+
+
+def test_the_weight_of_links_counts() -> None:
+    halves = {"a": 0, "b": 0, "c": 1, "d": 1}
+    weak = Link("a", "c", "x", NOW, weight=0.01)
+    assert cocoon(halves, [*links("ab", "cd"), weak]) > cocoon(halves, links("ab", "cd", "ac"))
+
+
+def test_vectors_that_are_alike_are_a_cluster() -> None:
+    found = clusters([[1.0, 0.0], [9.0, 0.1], [0.0, 1.0], [0.1, 5.0]])
+    assert found[0] == found[1] != found[2] == found[3]
+
+
+@pytest.mark.parametrize("vectors", [[], [[1.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]], [[1.0, 0.0]] * 5])
+def test_any_vectors_have_clusters(vectors: list[list[float]]) -> None:
+    assert len(clusters(vectors)) == len(vectors)
+
+
+def directions(texts: list[str]) -> list[list[float]]:
+    """Texts of one first word point one way."""
+    ways = {"cache": 0, "violin": 1, "rent": 2, "cat": 3}
+    return [[float(ways.get(text.split()[0], 3) == way) for way in range(4)] for text in texts]
+
+
+@pytest.fixture
+def memory() -> AgenticMemory:
+    return open_memory(clock=Days(), formation="off", embedder=directions)
+
+
+@pytest.mark.parametrize(("index", "bridged"), [(0.4, 1), (0.9, 0)])
+def test_a_cocoon_is_opened_up_by_bridges_that_fewer_sessions_ask_for(
+    memory: AgenticMemory, index: float, bridged: int
+) -> None:
+    days: Days = memory.options.clock  # type: ignore[assignment]
+    lived = Lived(memory, days, "a")
+    ids = [lived.add(f"{word} {n}") for word in ("cache", "violin") for n in range(2)]
+    lived.link(ids[0], ids[1])
+    lived.link(ids[2], ids[3])
+    for session in ("t", "u"):
+        lived.use(ids[0], ids[2], session=session)
+        lived.use(ids[1], ids[0], session=session)
+    done = run(maintain(memory._sync, ("a",), Policy(cocoon=index), "tests"))
+    assert done.bridged == bridged
+    memory.close()

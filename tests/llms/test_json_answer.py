@@ -1,0 +1,126 @@
+"""The JSON object in what a model wrote: found amid talk, never completed."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amem_integrations.analysts.prompts import construct, fuse
+from amem_integrations.llms.json_answer import MAX_CHARS, find_object
+from tests.support import check_linear
+
+ANSWER = {"keywords": ["LRU", "快取"], "tags": ["design"], "context": 'Says "{no}", then </think>.'}
+TEXT = json.dumps(ANSWER, ensure_ascii=False)
+
+
+def found(text: str) -> dict[str, Any] | None:
+    return find_object(text, construct.SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT,
+        f"\n\t {TEXT} \n",
+        f"```json\n{TEXT}\n```",
+        f"```\n{TEXT}\n```",
+        f"Of course! Here it is:\n\n{TEXT}\n\nAnything else?",
+        f"<think>maybe {{x}}? or {{}}</think>\n{TEXT}",
+        f"<THINKING>\nhm\n</THINKING>```json\n{TEXT}```",
+        f"so it is about a cache {{}}\n</think>\n\n{TEXT}",
+        f"The set {{a, b}} is what I mean. {TEXT}",
+        json.dumps(ANSWER, indent=2),
+    ],
+)
+def test_talk_fences_and_reasoning_around_the_answer_are_ignored(text: str) -> None:
+    assert found(text) == ANSWER
+
+
+def test_trailing_commas_are_forgiven_but_commas_in_strings_kept() -> None:
+    text = '{"keywords": ["a,]", "b",], "tags": [], "context": "x, }",\n}'
+    assert found(text) == {"keywords": ["a,]", "b"], "tags": [], "context": "x, }"}
+
+
+def test_the_final_answer_wins_over_a_draft() -> None:
+    draft = json.dumps({**ANSWER, "context": "A draft."})
+    assert found(f"Draft: {draft}\nBetter: {TEXT}") == ANSWER
+
+
+def test_the_fuller_answer_wins_over_a_later_fragment() -> None:
+    assert found(f'{TEXT} where {{"keywords": []}} would be wrong') == ANSWER
+
+
+def test_an_answer_that_lacks_a_property_is_still_an_answer() -> None:
+    assert found('{"keywords": ["a"], "context": "b"}') == {"keywords": ["a"], "context": "b"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I cannot say.",
+        "null",
+        "[1, 2]",
+        '"keywords"',
+        "{}",
+        '{"error": "no"}',
+        "{'keywords': ['a']}",
+        '{"keywords": [NaN], "tags": }',
+        "<think>still thinking {",
+        f"<think>{TEXT}",
+        "{" * 5000,
+        '{"keywords":' * 5000,
+    ],
+)
+def test_what_is_no_answer_is_none(text: str) -> None:
+    assert found(text) is None
+
+
+def test_nan_is_read_as_nothing() -> None:
+    assert found('{"keywords": [NaN, Infinity]}') == {"keywords": [None, None]}
+
+
+@given(st.integers(min_value=1, max_value=len(TEXT) - 1))
+def test_a_truncated_answer_is_none_wherever_it_was_cut(length: int) -> None:
+    assert found(TEXT[:length]) is None
+
+
+@given(st.data())
+def test_a_smaller_object_within_a_truncated_answer_is_not_mistaken_for_it(
+    data: st.DataObject,
+) -> None:
+    evolution = {"note": "1", "reason": "r", "keywords": ["k"], "tags": ["t"], "context": "c"}
+    link = {"to": "1", "reason": "r", "kind": "cause", "strength": 1}
+    text = json.dumps({**ANSWER, "links": [link], "evolutions": [evolution, evolution]})
+    length = data.draw(st.integers(min_value=1, max_value=len(text) - 1))
+    assert find_object(text[:length], fuse.schema(["1"])) is None
+
+
+@pytest.mark.parametrize("piece", ["{", '\\"', "x{", '{"a":1}', ", "])
+def test_200_kb_of_rubbish_are_given_up_in_linear_time(piece: str) -> None:
+    def read(size: int) -> None:
+        assert found(piece * (size // len(piece))) is None
+
+    check_linear(read, 200_000)
+
+
+def test_more_than_the_limit_is_not_read() -> None:
+    assert found(" " * MAX_CHARS + TEXT) is None
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=8),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner),
+            max_leaves=8,
+        ),
+        max_size=4,
+    )
+)
+def test_any_object_with_a_known_property_is_found_as_it_is(extra: dict[str, Any]) -> None:
+    answer = {**extra, **ANSWER}
+    assert found(f"Here: {json.dumps(answer)} – done") == answer

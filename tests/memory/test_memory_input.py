@@ -1,0 +1,284 @@
+"""What callers may give a memory, and what happens when it is something it cannot take."""
+
+import inspect
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amem_integrations.memory.remembering import About
+
+from amem_integrations import AgenticMemory, Status
+from amem_integrations.core.note import make_note
+from amem_integrations.embedders import fastembed
+from amem_integrations.embedders.named import NamedEmbedder
+from amem_integrations.errors import (
+    EmbeddingError,
+    InvalidFilterError,
+    InvalidInputError,
+    ModelUnavailableError,
+)
+from amem_integrations.testing import HashEmbedder
+from tests.support import again, open_memory
+
+
+@pytest.fixture
+def memory() -> Any:
+    with open_memory() as memory:
+        yield memory
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("content", ["", " ", "\n\t", "\u3000"])
+def test_blank_content_is_refused(memory: AgenticMemory, content: str) -> None:
+    with pytest.raises(InvalidInputError, match="empty or blank"):
+        memory.add(content)
+    assert memory.count() == 0
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        nested(200),
+        {"n": float("nan")},
+        {"n": float("inf")},
+        {"b": b"bytes"},
+        {1: "integer key"},
+        {"o": object()},
+        {"s": {1, 2}},
+    ],
+    ids=["deep", "nan", "inf", "bytes", "int-key", "object", "set"],
+)
+def test_metadata_that_json_cannot_hold_is_refused_and_nothing_is_lost(
+    memory: AgenticMemory, metadata: Any
+) -> None:
+    kept = memory.add("The redis cache")
+    with pytest.raises(InvalidInputError, match="metadata"):
+        memory.add("Memcached", metadata=metadata)
+    assert [hit.note.id for hit in memory.search("redis")] == [kept.id]
+    assert memory.count() == 1
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"n": 2**70, "m": -(2**63), "f": 1.0, "i": 1, "t": True, "z": None},
+        {"z": 1, "a": {"y": [1, [2, {}]]}, "": "empty", "a.b": 1, 'q"q': 2, "ключ": "值"},
+        {"nul": "a\x00b", "lone": "\ud800", "emoji": "👩‍👩‍👧"},
+        nested(90),
+    ],
+)
+def test_metadata_comes_back_exactly(memory: AgenticMemory, metadata: Any) -> None:
+    note = memory.add("The redis cache", metadata=metadata)
+    found = again(memory, note).metadata
+    assert found == metadata
+    assert list(found) == list(metadata)
+
+
+TEXTS = [
+    "nul \x00 inside",
+    "\u202eright to left\u202c שלום עולם",
+    "👩‍👩‍👧‍👦 🏳️‍🌈 emoji only 🙂",
+    "用户希望为缓存系统添加LRU淘汰策略",
+    "ქართული Ελληνικά русский עברית العربية हिन्दी বাংলা ਪੰਜਾਬੀ ગુજરાતી தமிழ் తెలుగు ಕನ್ನಡ "
+    "മലയാളം සිංහල ไทย ລາວ བོད་ မြန်မာ ᏣᎳᎩ ភាសាខ្មែរ 한국어 日本語 中文 አማርኛ հայերեն ⵜⴰⵎⴰⵣⵉⵖⵜ ߒߞߏ "
+    "ᠮᠣᠩᠭᠣᠯ ᐃᓄᒃᑎᑐᑦ ꦗꦮ ᮞᮥᮔ᮪ᮓ ᬩᬮᬶ ދިވެހި ܣܘܪܝܝܐ ⲕⲏⲙⲉ 𐌲𐌿𐍄𐌹𐍃𐌺 𐎠𐎼𐎹 ᚱᚢᚾ ᜊᜌ᜔ᜊᜌᜒᜈ᜔ ꧁꧂",
+    "a",
+    "x" * 5000,
+    "e\u0301 versus \u00e9",
+    '{"json": "like"} <notes> </notes> ```',
+    "line\r\nbreaks\u2028and\u2029more",
+]
+
+
+@pytest.mark.parametrize("content", TEXTS, ids=range(len(TEXTS)))
+def test_any_text_is_kept_as_given_and_formed(memory: AgenticMemory, content: str) -> None:
+    memory.add("The redis cache")
+    note = memory.add(content)
+    assert again(memory, note).content == content
+    assert note.status is Status.FORMED
+    assert note.id in [hit.note.id for hit in memory.search(content)]
+
+
+def test_a_lone_surrogate_in_content_is_refused_with_its_place(memory: AgenticMemory) -> None:
+    with pytest.raises(InvalidInputError, match="position 3"):
+        memory.add("abc\ud800")
+
+
+def test_two_megabytes_are_stored_whole_and_found_by_their_end(memory: AgenticMemory) -> None:
+    filler = "The committee discussed the budget of the harbour in some detail. " * 30_000
+    content = filler + "The password of the lighthouse is marzipan."
+    assert len(content) > 1_900_000
+    memory.add("An unrelated remark on weather")
+    note = memory.add(content)
+    assert again(memory, note).content == content
+    assert memory.search("lighthouse password marzipan", k=1)[0].note.id == note.id
+
+
+@pytest.mark.parametrize(
+    "namespace", ["", " ", (), ("a", ""), ("a", 1), ("a\x00",), ("\ud800",), ("x" * 5000,)]
+)
+def test_namespaces_that_cannot_be(memory: AgenticMemory, namespace: Any) -> None:
+    for call in (
+        lambda: memory.add("x", namespace=namespace),
+        lambda: memory.search("x", namespace=namespace),
+        lambda: memory.count(namespace),
+    ):
+        with pytest.raises(InvalidInputError, match="amespace"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "namespace",
+    [
+        ("a", '","b'),
+        ('["a"]',),
+        ("a.b", "c/d", "%_*"),
+        ("*",),
+        ("' OR 1=1 --",),
+        ("日本", "👩‍👩‍👧"),
+        ("\u202etxt",),
+        ("a\nb",),
+    ],
+)
+def test_hostile_namespaces_are_just_names(memory: AgenticMemory, namespace: Any) -> None:
+    memory.add("The redis cache", namespace="a")
+    note = memory.add("The redis cache", namespace=namespace)
+    assert [hit.note.id for hit in memory.search("redis", namespace=namespace)] == [note.id]
+    assert sorted(memory.namespaces()) == sorted([("a",), tuple(namespace)])
+
+
+def test_naive_times_are_utc_and_aware_ones_are_converted(memory: AgenticMemory) -> None:
+    naive = memory.add("naive", occurred_at=datetime(2026, 5, 1, 12))
+    aware = memory.add(
+        "aware", occurred_at=datetime(2026, 5, 1, 12, tzinfo=timezone(timedelta(hours=8)))
+    )
+    assert naive.occurred_at == datetime(2026, 5, 1, 12, tzinfo=UTC)
+    assert aware.occurred_at == datetime(2026, 5, 1, 4, tzinfo=UTC)
+
+
+def test_k_of_any_size(memory: AgenticMemory) -> None:
+    for n in range(15):
+        memory.add(f"The redis cache number {n}")
+    assert memory.search("redis", k=0) == []
+    assert len(memory.search("redis", k=1_000_000)) == 15
+    with pytest.raises(InvalidInputError, match="k"):
+        memory.search("redis", k=-1)
+
+
+def test_filters_that_mean_nothing_are_refused(memory: AgenticMemory) -> None:
+    memory.add("The redis cache")
+    for filter in ({"tags": {"$regex": "x"}}, {"nonsense": 1}, {"$xor": []}):
+        with pytest.raises(InvalidFilterError):
+            memory.search("redis", filter=filter)
+
+
+def test_an_item_with_a_misspelt_field_is_refused_before_anything_is_written(
+    memory: AgenticMemory,
+) -> None:
+    with pytest.raises(InvalidInputError, match="speeker"):
+        memory.add_many(["fine", {"content": "x", "speeker": "Ann"}])
+    with pytest.raises(InvalidInputError, match="content"):
+        memory.add_many([{"speaker": "Ann"}])
+    assert memory.count() == 0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"formation": "later"},
+        {"mode": "both"},
+        {"neighbours": 0},
+        {"collection": "../up"},
+        {"api_key": "schlüssel"},
+        {"api_key": "key\n"},
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(settings: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        open_memory(**settings)
+
+
+def test_a_model_that_does_not_exist() -> None:
+    with pytest.raises(ModelUnavailableError, match="nonsense"):
+        open_memory(model="nonsense:model-x")
+
+
+@pytest.fixture
+def no_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """The name of a model that cannot be had."""
+
+    def unreachable(repository: str) -> str:
+        return "no way there"
+
+    monkeypatch.setattr(fastembed, "hub_problem", unreachable)
+    monkeypatch.setenv("FASTEMBED_CACHE_PATH", str(tmp_path / "cache"))
+    return "BAAI/bge-small-en-v1.5"
+
+
+@pytest.mark.parametrize("location", [None, "memory"])
+def test_no_memory_is_made_for_an_embedder_that_cannot_be_had(
+    tmp_path: Path, no_hub: str, location: str | None
+) -> None:
+    place = location and tmp_path / location
+    with pytest.raises(ModelUnavailableError, match="no way there"):
+        AgenticMemory(place, embedder=no_hub)
+    with open_memory(place) as memory:
+        assert memory.add("hello").content == "hello"
+
+
+def test_what_was_stored_can_be_read_without_its_embedder(tmp_path: Path, no_hub: str) -> None:
+    stand_in = NamedEmbedder(HashEmbedder(384), name=no_hub, dimension=384)
+    with open_memory(tmp_path, embedder=stand_in) as memory:
+        memory.add("hello")
+    with AgenticMemory(tmp_path, embedder=no_hub) as memory:
+        assert [note.content for note in memory.recent()] == ["hello"]
+        with pytest.raises(ModelUnavailableError, match="no way there"):
+            memory.search("hello")
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        lambda texts: [[float("nan")] * 4 for _ in texts],
+        lambda texts: [[1.0, 0.0, 0.0] for _ in texts],
+        lambda texts: [],
+    ],
+    ids=["nan", "size", "count"],
+)
+def test_an_embedder_that_goes_wrong_loses_nothing(vectors: Callable[[Any], Any]) -> None:
+    good = True
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [[1.0, 0.0, 0.0, float(len(text))] for text in texts] if good else vectors(texts)
+
+    with AgenticMemory(embedder=embed) as memory:
+        kept = memory.add("The redis cache")
+        good = False
+        with pytest.raises(EmbeddingError):
+            memory.add("Memcached")
+        good = True
+        assert [hit.note.id for hit in memory.search("redis")] == [kept.id]
+        assert memory.admin.check() == []
+
+
+def test_add_takes_by_type_whatever_a_note_is_made_from() -> None:
+    made_from = inspect.signature(make_note).parameters
+    internal = {"content", "namespace", "now", "value", "repetition"}
+    assert set(About.__annotations__) == made_from.keys() - internal
+
+
+def test_only_what_an_item_has_too_much_or_lacks_is_named(memory: AgenticMemory) -> None:
+    with pytest.raises(InvalidInputError, match=r"has no 'name_space', 3; it has content, key"):
+        memory.add_many([{"content": "x", "name_space": "calvin", 3: 4}])
+    with pytest.raises(InvalidInputError, match='needs "content"; got key, speaker'):
+        memory.add_many([{"speaker": "Bea", "key": "k"}])
+    with pytest.raises(InvalidInputError, match="got nothing"):
+        memory.add_many([{}])

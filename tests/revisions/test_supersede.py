@@ -1,0 +1,253 @@
+"""A note that takes the place of an older one: both are kept, and each holds for its time."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from amem_integrations import AgenticMemory, Status
+from amem_integrations.core.note import CONTRADICTS
+from amem_integrations.errors import InvalidInputError, NoteNotFoundError
+from tests.support import again, chat_model, judgement, links_everything, open_memory
+
+MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
+FRIDAY = MONDAY + timedelta(days=4)
+
+
+def contradicts_everything(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+    return judgement(
+        text,
+        links=[
+            {"to": c["n"], "reason": "not so", "kind": "contradicts", "strength": 0.9}
+            for c in candidates
+        ],
+    )
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[AgenticMemory]:
+    with open_memory() as memory:
+        yield memory
+
+
+@pytest.fixture(scope="module")
+def contradicting() -> Iterator[AgenticMemory]:
+    with open_memory(model=chat_model(contradicts_everything), lifecycle=True) as memory:
+        yield memory
+
+
+@pytest.fixture
+def memory(plain: AgenticMemory) -> Iterator[AgenticMemory]:
+    yield from emptied(plain)
+
+
+@pytest.fixture
+def judged(contradicting: AgenticMemory) -> Iterator[AgenticMemory]:
+    """Looked after, with a model that finds that each note contradicts the others."""
+    yield from emptied(contradicting)
+
+
+def emptied(memory: AgenticMemory) -> Iterator[AgenticMemory]:
+    yield memory
+    assert memory.admin.check() == []
+    for namespace in memory.namespaces():
+        memory.admin.forget_namespace(namespace)
+
+
+def two(memory: AgenticMemory, **fields: Any) -> tuple[Any, Any]:
+    old = memory.add("The cache holds 512 entries", occurred_at=MONDAY)
+    new = memory.add("The cache holds 900 entries", occurred_at=FRIDAY, **fields)
+    return again(memory, old), new
+
+
+def test_a_superseded_note_is_kept_and_held_until_the_new_one_did(memory: AgenticMemory) -> None:
+    old = memory.add("The cache holds 512 entries", occurred_at=MONDAY)
+    new = memory.add("The cache holds 900 entries", occurred_at=FRIDAY, supersedes=old)
+    found = again(memory, old)
+    assert (found.content, found.status) == (old.content, Status.FORMED)
+    assert (found.valid_until, found.contested_by) == (FRIDAY, ())
+    assert [(link.to, link.kind) for link in new.outgoing] == [(old.id, CONTRADICTS)]
+    last = memory.history(old)[-1]
+    assert (last.kind, last.cause) == ("superseded", new.id)
+
+
+@pytest.mark.parametrize("name", ["id", "key"])
+def test_a_superseded_note_is_named_by_id_or_key(memory: AgenticMemory, name: str) -> None:
+    old = memory.add("The cache holds 512 entries", key="cache")
+    memory.add("The cache holds 900 entries", supersedes=[getattr(old, name)])
+    assert again(memory, old).valid_until is not None
+
+
+async def test_the_async_form_supersedes_as_well(memory: AgenticMemory) -> None:
+    old = await memory.aadd("The cache holds 512 entries")
+    await memory.aadd("The cache holds 900 entries", supersedes=old)
+    assert again(memory, old).valid_until is not None
+
+
+def test_an_item_supersedes_one_before_it_in_the_same_batch(memory: AgenticMemory) -> None:
+    old, new = memory.add_many(
+        [
+            {"content": "The cache holds 512 entries", "key": "a"},
+            {"content": "The cache holds 900 entries", "supersedes": "a"},
+        ]
+    )
+    assert again(memory, old).valid_until == new.created_at
+
+
+@pytest.mark.parametrize("wrong", ["nowhere", 7, ["nowhere"], [None], ""])
+def test_what_is_not_there_to_be_superseded_raises_before_anything_is_written(
+    memory: AgenticMemory, wrong: Any
+) -> None:
+    with pytest.raises((InvalidInputError, NoteNotFoundError), match="supersede"):
+        memory.add_many(["first", {"content": "second", "supersedes": wrong}])
+    assert memory.count() == 0
+
+
+@pytest.mark.parametrize("name", ["not text: \ud800", "x" * 5000], ids=["not-text", "too-long"])
+def test_what_can_be_no_note_s_name_is_refused(memory: AgenticMemory, name: str) -> None:
+    with pytest.raises(InvalidInputError, match="supersedes"):
+        memory.add("The office is in Hamburg", supersedes=[name])
+    assert memory.count() == 0
+
+
+def test_a_note_of_another_namespace_cannot_be_superseded(memory: AgenticMemory) -> None:
+    other = memory.add("The cache holds 512 entries", namespace="other")
+    for wrong in (other, other.id):
+        with pytest.raises(NoteNotFoundError):
+            memory.add("The cache holds 900 entries", supersedes=wrong)
+
+
+def test_a_note_does_not_supersede_itself(memory: AgenticMemory) -> None:
+    with pytest.raises(InvalidInputError, match="itself"):
+        memory.add("The cache holds 900 entries", key="a", supersedes="a")
+
+
+def test_adding_it_again_changes_nothing_more(memory: AgenticMemory) -> None:
+    old = memory.add("The cache holds 512 entries")
+    memory.add("The cache holds 900 entries", supersedes=old)
+    before = again(memory, old)
+    memory.add("The cache holds 900 entries", supersedes=old)
+    assert again(memory, old) == before
+
+
+def test_forgetting_the_new_note_lets_the_old_one_hold_again(memory: AgenticMemory) -> None:
+    old = memory.add("The cache holds 512 entries")
+    new = memory.add("The cache holds 900 entries", supersedes=old)
+    memory.forget(new)
+    assert again(memory, old).valid_until is None
+
+
+def test_new_text_takes_back_what_the_old_text_superseded(memory: AgenticMemory) -> None:
+    old = memory.add("The cache holds 512 entries")
+    new = memory.add("The cache holds 900 entries", supersedes=old)
+    memory.update(new, "The violin lesson")
+    assert again(memory, old).valid_until is None
+
+
+def test_forgetting_one_of_two_leaves_what_the_other_said(memory: AgenticMemory) -> None:
+    old = memory.add("The cache holds 512 entries", occurred_at=MONDAY)
+    first = memory.add("The cache holds 900 entries", occurred_at=FRIDAY, supersedes=old)
+    later = FRIDAY + timedelta(days=1)
+    memory.add("The cache holds 70 entries", occurred_at=later, supersedes=old)
+    assert again(memory, old).valid_until == FRIDAY
+    memory.forget(first)
+    assert again(memory, old).valid_until == later
+
+
+def test_undoing_new_text_supersedes_again(memory: AgenticMemory) -> None:
+    old = memory.add("The cache holds 512 entries")
+    new = memory.add("The cache holds 900 entries", supersedes=old)
+    memory.update(new, "The violin lesson")
+    memory.revert(new, to_version=new.version)
+    assert again(memory, old).valid_until == new.created_at
+
+
+def test_undoing_the_forming_of_the_new_note_leaves_what_the_caller_said(
+    memory: AgenticMemory,
+) -> None:
+    old = memory.add("The cache holds 512 entries")
+    new = memory.add("The cache holds 900 entries", supersedes=old)
+    assert memory.revert(new).status is Status.PARKED
+    assert again(memory, old).valid_until == new.created_at
+
+
+def test_undoing_the_link_lets_the_old_note_hold_again(memory: AgenticMemory) -> None:
+    old = memory.add("The cache holds 512 entries")
+    new = memory.add("The cache holds 900 entries", key="new")
+    memory.add("The cache holds 900 entries", key="new", supersedes=old)
+    assert [each.kind for each in memory.history(new)] == ["formed", "linked"]
+    assert CONTRADICTS not in [link.kind for link in memory.revert(new).outgoing]
+    assert again(memory, old).valid_until is None
+
+
+def test_what_a_caller_said_outlasts_a_new_forming() -> None:
+    with open_memory(model=chat_model(links_everything)) as memory:
+        read = memory.add("The redis cache")
+        old = memory.add("The cache holds 512 entries")
+        new = memory.add("The cache holds 900 entries", supersedes=old)
+        memory.forget(read)
+        found = again(memory, new)
+        assert found.status is Status.FORMED
+        assert (old.id, CONTRADICTS) in [(link.to, link.kind) for link in found.outgoing]
+        assert again(memory, old).valid_until == new.created_at
+        assert memory.admin.check() == []
+
+
+def test_a_search_prefers_what_holds_when_it_is_asked_for(memory: AgenticMemory) -> None:
+    old = memory.add("Question: how many entries the cache holds. It is 512.", occurred_at=MONDAY)
+    new = memory.add("By now 900 entries, the cache", occurred_at=FRIDAY, supersedes=old)
+    query = "how many entries the cache holds"
+    assert memory.search(query)[0].note.id == new.id
+    assert memory.search(query)[1].why["superseded"] < 0
+    assert memory.search(query, at=FRIDAY - timedelta(days=1))[0].note.id == old.id
+
+
+def test_what_an_analyst_contradicts_is_contested_until_settled(judged: AgenticMemory) -> None:
+    old, new = two(judged)
+    assert (old.valid_until, old.contested_by) == (FRIDAY, (new.id,))
+    last = judged.history(old)[-1]
+    assert (last.kind, last.cause, last.reason) == ("contested", new.id, "not so")
+
+
+def test_where_nobody_looks_after_it_an_analyst_only_links() -> None:
+    with open_memory(model=chat_model(contradicts_everything)) as memory:
+        old, new = two(memory)
+        assert [link.kind for link in new.outgoing] == [CONTRADICTS]
+        assert (old.valid_until, old.contested_by) == (None, ())
+
+
+def test_a_caller_settles_what_the_analyst_says_too(judged: AgenticMemory) -> None:
+    old = judged.add("The cache holds 512 entries", occurred_at=MONDAY)
+    judged.add("The cache holds 900 entries", occurred_at=FRIDAY, supersedes=old)
+    found = again(judged, old)
+    assert (found.valid_until, found.contested_by) == (FRIDAY, ())
+
+
+def test_what_contests_and_evolves_a_note_makes_two_revisions_of_it() -> None:
+    def both(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+        links = contradicts_everything(text, candidates)["links"]
+        return {**links_everything(text, candidates), "links": links}
+
+    with open_memory(model=chat_model(both), lifecycle=True) as memory:
+        old, new = two(memory)
+        assert [each.kind for each in memory.history(old)] == ["formed", "evolved", "contested"]
+        assert old.contested_by == (new.id,)
+        assert memory.admin.check() == []
+        memory.forget(new)
+        assert [each.kind for each in memory.history(old)] == ["formed", "retracted"]
+        assert again(memory, old).contested_by == ()
+
+
+def test_a_woven_correction_contests_what_it_corrects() -> None:
+    with open_memory(lifecycle=True) as memory:
+        said = {"session": "s", "occurred_at": MONDAY}
+        old = memory.weave("The meeting with Ruth is on Monday at nine", sequence=1, **said).notes[
+            0
+        ]
+        text = "Actually it is Tuesday, not Monday"
+        [idea] = memory.weave(text, session="s", sequence=2, occurred_at=FRIDAY).ideas
+        assert idea.kind == "correction"
+        found = again(memory, old)
+        assert (found.valid_until, found.contested_by) == (FRIDAY, (idea.note.id,))
+        assert memory.admin.check() == []

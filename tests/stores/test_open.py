@@ -1,0 +1,416 @@
+"""Opening stores: new ones, shared ones, temporary ones, and those that do not fit."""
+
+import gc
+import importlib.util
+import os
+import stat
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amem_integrations.core.filters import EVERYTHING, match
+from amem_integrations.core.io import run
+from amem_integrations.errors import (
+    InvalidInputError,
+    StoreCorruptError,
+    StoreError,
+    StoreLockedError,
+    StoreMismatchError,
+)
+from amem_integrations.stores import codec, description
+from amem_integrations.stores.codec import META_ID
+from amem_integrations.stores.edge import files
+from amem_integrations.stores.open import Encoders, Store, is_there, open_store
+from tests.stores.points import ENCODERS, id_of, point
+from tests.stores.processes import next_line, python, running, tell
+
+NOTES = match("kind", "note")
+
+
+def opened(location: Path | str | None, encoders: Encoders = ENCODERS) -> Store:
+    return open_store(location, collection="amem", encoders=encoders)
+
+
+def shard_of(store: Store) -> Path:
+    return store.sync._shard.path  # type: ignore[attr-defined]
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    """Every file, without the trailing zeros that the engine's files mostly consist of."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes().rstrip(b"\0")
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_whether_a_directory_holds_a_collection_is_asked_without_making_one(tmp_path: Path) -> None:
+    assert not is_there(tmp_path / "none", collection="amem")
+    assert not (tmp_path / "none").exists()
+    opened(tmp_path)
+    assert is_there(tmp_path, collection="amem")
+    assert not is_there(tmp_path, collection="other")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+def test_a_new_directory_is_its_users_alone(tmp_path: Path) -> None:
+    store = opened(tmp_path / "deep")
+    assert stat.S_IMODE(shard_of(store).stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+def test_a_directory_that_was_opened_to_others_stays_so(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    path = shard_of(store)
+    run(store.sync.close())
+    path.chmod(0o750)
+    opened(tmp_path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o750
+
+
+# -- locations ---------------------------------------------------------------------------------
+
+
+def test_a_new_store_says_what_it_was_written_with(tmp_path: Path) -> None:
+    store = opened(tmp_path / "deep" / "inside")
+    (meta,) = run(store.sync.get([META_ID]))
+    assert meta.payload == {
+        "kind": "meta",
+        "schema": 1,
+        "embedder": "test-embedder",
+        "dimension": 4,
+        "sparse": "test-terms",
+    }
+    assert store.location == str(tmp_path / "deep" / "inside" / "amem")
+    store.close()
+
+
+def test_a_store_that_an_older_version_made_gets_the_indexes_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = {name: kind for name, kind in codec.INDEXES.items() if name != "tier"}
+    # Not what was made for other tests with all of them.
+    encoders = replace(ENCODERS, embedder="of an older version")
+    with monkeypatch.context() as patched:
+        patched.setattr(codec, "INDEXES", older)
+        store = opened(tmp_path, encoders)
+        run(store.sync.insert([replace(point("a"), payload={"kind": "note", "tier": "long"})]))
+        with pytest.raises(StoreError):
+            run(store.sync.facet("tier", NOTES, limit=9))
+        store.close()
+    store = opened(tmp_path, encoders)
+    assert run(store.sync.facet("tier", NOTES, limit=9)) == {"long": 1}
+    store.close()
+
+
+def test_what_was_stored_is_there_when_the_store_is_opened_again(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    given = point("one", [[0.0, 1.0, 0.0, 0.0]], {3: 1.5}, content="记忆")
+    run(store.sync.insert([given]))
+    store.close()
+    store = opened(str(tmp_path))
+    (found,) = run(store.sync.get([id_of("one")], vectors=True))
+    assert found.payload == given.payload
+    assert [list(vector) for vector in found.dense] == [[0.0, 1.0, 0.0, 0.0]]
+    assert found.sparse == given.sparse
+    store.close()
+
+
+def test_collections_of_one_directory_are_kept_apart(tmp_path: Path) -> None:
+    stores = [open_store(tmp_path, collection=name, encoders=ENCODERS) for name in ("a", "b")]
+    run(stores[0].sync.insert([point("one")]))
+    assert [run(store.sync.count(NOTES)) for store in stores] == [1, 0]
+    for store in stores:
+        store.close()
+
+
+def test_a_directory_may_be_given_from_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    store = opened("~/memory")
+    assert store.location == str(tmp_path / "memory" / "amem")
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "location", ["", "  ", "a\x00b", ":memory:", "ftp://host", "qdrant://host:6333"]
+)
+def test_a_location_that_is_none_is_refused(location: str) -> None:
+    with pytest.raises(InvalidInputError):
+        opened(location)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "..", "a/b", "../a", "a\\b", "a.b", "a b", "a\x00", "ä", "a" * 65, "/a"]
+)
+def test_a_collection_name_that_could_be_a_path_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidInputError, match="collection"):
+        open_store(tmp_path, collection=name, encoders=ENCODERS)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_no_place_for_a_store(tmp_path: Path) -> None:
+    for path in (tmp_path / "amem", tmp_path / "file"):
+        path.write_text("mine")
+    for location in (tmp_path, tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(InvalidInputError, match="director"):
+            opened(location)
+    assert contents(tmp_path) == {"amem": b"mine", "file": b"mine"}
+
+
+def test_no_store_is_made_among_the_files_of_another(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    before = contents(tmp_path)
+    with pytest.raises(InvalidInputError, match=f"the memory is at {tmp_path}"):
+        opened(tmp_path / "amem")
+    assert contents(tmp_path) == before
+
+
+def test_only_the_engine_that_is_used_is_imported() -> None:
+    said = python(
+        """
+def imported():
+    return [name for name in ("qdrant_edge", "qdrant_client", "fastembed", "numpy")
+            if name in sys.modules]
+say(imported())
+store = open_here(None)
+say(imported())
+"""
+    )
+    assert said == ["[]", "['qdrant_edge']"]
+
+
+# -- temporary stores --------------------------------------------------------------------------
+
+
+def test_a_temporary_store_goes_when_it_is_closed() -> None:
+    store = opened(None)
+    directory = shard_of(store).parent
+    assert directory.is_dir()
+    store.close()
+    assert not directory.exists()
+
+
+def test_a_temporary_store_goes_when_it_is_forgotten() -> None:
+    store = opened(None)
+    directory = shard_of(store).parent
+    del store
+    gc.collect()
+    assert not directory.exists()
+
+
+def test_a_temporary_store_goes_when_the_process_ends() -> None:
+    (directory,) = python("store = open_here(None); say(store.sync._shard.path.parent)")
+    assert not Path(directory).exists()
+
+
+def test_every_temporary_store_is_its_own() -> None:
+    stores = [opened(None), opened(None)]
+    run(stores[0].sync.insert([point("one")]))
+    assert run(stores[1].sync.count(NOTES)) == 0
+    for store in stores:
+        store.close()
+
+
+# -- the same directory twice ------------------------------------------------------------------
+
+
+def test_a_cell_that_opens_a_directory_can_be_run_again(tmp_path: Path) -> None:
+    for n in range(3):
+        memory = opened(tmp_path)
+        run(memory.sync.insert([point(n)]))
+    assert run(memory.sync.count(NOTES)) == 3
+    memory.close()
+
+
+def test_who_opens_a_directory_twice_sees_one_store(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
+    first, second = opened(tmp_path), opened(tmp_path / "link" / ".." / tmp_path.name)
+    run(first.sync.insert([point("one")]))
+    assert run(second.sync.count(NOTES)) == 1
+    first.close()
+    assert run(second.sync.count(NOTES)) == 1
+    run(second.sync.insert([point("two")]))
+    second.close()
+    assert python("say(run(open_here().sync.count(EVERYTHING)))", tmp_path) == ["3"]
+
+
+def test_a_store_that_is_forgotten_unclosed_frees_its_directory(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    run(store.sync.insert([point("one")]))
+    del store
+    gc.collect()
+    assert python("say(run(open_here().sync.count(EVERYTHING)))", tmp_path) == ["2"]
+
+
+def test_a_directory_that_another_process_holds_is_named(tmp_path: Path) -> None:
+    with running("store = open_here(); say('open'); sys.stdin.read()", tmp_path) as holder:
+        assert next_line(holder) == "open"
+        with pytest.raises(StoreLockedError, match="another process") as caught:
+            opened(tmp_path)
+        assert str(tmp_path / "amem") in str(caught.value)
+    opened(tmp_path).close()
+
+
+def test_of_processes_that_create_a_store_at_once_one_gets_it_whole(tmp_path: Path) -> None:
+    code = """
+from amem_integrations.stores.edge import edge
+from amem_integrations.stores.edge import edge_files
+say("ready"); sys.stdin.readline()
+try:
+    store = open_here()
+    say("open"); sys.stdin.readline()
+    say(run(store.sync.count(EVERYTHING)))
+except StoreError as error:
+    say(type(error).__name__)
+"""
+    with ExitStack() as stack:
+        processes = [stack.enter_context(running(code, tmp_path)) for _ in range(4)]
+        assert [next_line(process) for process in processes] == ["ready"] * 4
+        for process in processes:
+            tell(process, "go")
+        said = [next_line(process) for process in processes]
+        assert sorted(said) == ["StoreLockedError"] * 3 + ["open"]
+        winner = processes[said.index("open")]
+        tell(winner, "count")
+        assert next_line(winner) == "1"
+    assert [path.name for path in tmp_path.iterdir()] == ["amem"]
+
+
+# -- what does not fit -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        (replace(ENCODERS, embedder="other"), ["'test-embedder'", "'other'", "embedder="]),
+        (replace(ENCODERS, dimension=8), ["(4 dimensions)", "(8)"]),
+        (replace(ENCODERS, sparse="words"), ["'test-terms'", "'words'"]),
+    ],
+)
+def test_a_store_is_not_opened_with_other_encoders(
+    tmp_path: Path, asked: Encoders, names: list[str]
+) -> None:
+    store = opened(tmp_path)
+    run(store.sync.insert([point("one")]))
+    for _ in ("while it is open", "and afterwards"):
+        with pytest.raises(StoreMismatchError, match="another directory or collection") as caught:
+            opened(tmp_path, asked)
+        assert all(name in str(caught.value) for name in [*names, str(tmp_path)])
+        store.close()
+    store = opened(tmp_path)
+    assert run(store.sync.count(NOTES)) == 1
+    store.close()
+
+
+def test_a_store_of_another_schema_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(description, "SCHEMA_VERSION", 2)
+    files._empty_shard.cache_clear()
+    opened(tmp_path).close()
+    monkeypatch.undo()
+    files._empty_shard.cache_clear()
+    with pytest.raises(StoreMismatchError, match=r"has schema 2.*reads schema 1"):
+        opened(tmp_path)
+
+
+def test_a_directory_with_other_content_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "amem" / "segments").mkdir(parents=True)
+    (tmp_path / "amem" / "thesis.txt").write_text("three years of work")
+    with pytest.raises(StoreMismatchError, match="not a store"):
+        opened(tmp_path)
+    assert contents(tmp_path) == {"amem/thesis.txt": b"three years of work"}
+
+
+@pytest.mark.parametrize("points", [0, 1])
+def test_a_shard_of_somebody_else_is_refused(tmp_path: Path, points: int) -> None:
+    import qdrant_edge as engine
+
+    vectors = {"dense": engine.EdgeVectorParams(size=4, distance=engine.Distance.Cosine)}
+    shard = engine.EdgeShard.create(str(tmp_path / "amem"), engine.EdgeConfig(vectors=vectors))
+    theirs = [engine.Point(n, {"dense": [1.0] * 4}, {"mine": "yes"}) for n in range(points)]
+    shard.update(engine.UpdateOperation.upsert_points(theirs))
+    shard.close()
+    with pytest.raises((StoreMismatchError, StoreCorruptError), match="Nothing was changed"):
+        opened(tmp_path)
+    shard = engine.EdgeShard.load(str(tmp_path / "amem"))
+    assert shard.count(engine.CountRequest()) == points
+    shard.close()
+
+
+@pytest.mark.parametrize("payload", [{"kind": "meta"}, {"schema": "x", "dimension": None}])
+def test_a_meta_point_that_is_not_whole_means_damage(
+    tmp_path: Path, payload: dict[str, Any]
+) -> None:
+    store = opened(tmp_path)
+    run(store.sync.delete(EVERYTHING))
+    run(store.sync.insert([replace(point("x"), id=META_ID, payload=payload)]))
+    store.close()
+    with pytest.raises(StoreCorruptError, match="describes"):
+        opened(tmp_path)
+
+
+# -- platforms without a wheel of the embedded engine ------------------------------------------
+
+
+@pytest.fixture
+def without_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "qdrant_edge" else find(name)
+    )
+
+
+@pytest.mark.usefixtures("without_wheel")
+def test_without_a_wheel_the_clients_local_mode_keeps_the_directory(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    run(store.sync.insert([point("one")]))
+    store.close()
+    store = opened(tmp_path)
+    assert run(store.sync.count(NOTES)) == 1
+    store.close()
+    with pytest.raises(StoreMismatchError, match="'test-embedder'"):
+        opened(tmp_path, replace(ENCODERS, embedder="other"))
+
+
+def test_what_one_engine_wrote_the_other_refuses(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    opened(tmp_path / "edge").close()
+    request.getfixturevalue("without_wheel")
+    with pytest.raises(StoreMismatchError, match="engine did not write"):
+        opened(tmp_path / "edge")
+    opened(tmp_path / "local").close()
+    request.getfixturevalue("monkeypatch").undo()
+    with pytest.raises(StoreMismatchError, match="not a store"):
+        opened(tmp_path / "local")
+
+
+@pytest.mark.usefixtures("without_wheel")
+def test_without_a_wheel_a_temporary_store_is_in_memory() -> None:
+    store = opened(None)
+    run(store.sync.insert([point("one")]))
+    assert run(store.sync.count(NOTES)) == 1
+    store.close()
+
+
+@pytest.mark.usefixtures("without_wheel")
+def test_a_collection_without_description_is_used_only_if_it_is_empty(tmp_path: Path) -> None:
+    from amem_integrations.stores.server.client import open_client
+
+    path = tmp_path / "amem"
+    client = open_client(None, path=path, collection="amem", dimension=4)
+    client.close()
+    opened(tmp_path).close()
+    client = open_client(None, path=path, collection="amem", dimension=4)
+    run(client.sync.delete(EVERYTHING))
+    run(client.sync.insert([point("theirs")]))
+    client.close()
+    with pytest.raises(StoreMismatchError, match="not written by this package"):
+        opened(tmp_path)

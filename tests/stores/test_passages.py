@@ -1,0 +1,192 @@
+"""Which texts of a note are embedded: all of its content, in pieces that an embedder can take."""
+
+import time
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from amem_integrations.core.note import Note, make_note
+from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.stores.passages import (
+    PASSAGE_TOKENS,
+    passages,
+    sparse_text,
+    split,
+    understanding,
+)
+
+ENGLISH = "Calvin wants an LRU policy for the cache. Did he say why? Eviction by age is bad! "
+CHINESE = "我们决定在下周三之前完成缓存的改造。卡尔文负责淘汰策略！其他人先不要动配置？"
+
+pieces_of_text = st.one_of(
+    st.text(st.characters(exclude_categories=("Cs",)), max_size=40),
+    st.text("ab .!?。\n", max_size=60),
+    st.sampled_from([ENGLISH, CHINESE, "。" * 30, "\n" * 30, " " * 30, "x" * 90, "3.14 v1.2.3 "]),
+)
+texts = st.lists(pieces_of_text, max_size=12).map("".join)
+
+
+def note(content: str, **fields: Any) -> Note:
+    made = make_note(content, namespace="n", now=datetime(2026, 3, 1, tzinfo=UTC))
+    return made.evolve(**fields)
+
+
+def visible(text: str) -> str:
+    return "".join(text.split())
+
+
+# -- split -----------------------------------------------------------------------------------
+
+
+@given(texts, st.integers(1, 30))
+@example("。" * 50, 10)
+@example(" 中", 1)
+@example("b. 中", 1)
+def test_no_passage_is_longer_than_the_limit(text: str, limit: int) -> None:
+    assert all(estimate_tokens(passage) <= limit for passage in split(text, limit))
+
+
+@given(texts, st.integers(1, 30))
+def test_no_text_is_lost_doubled_or_moved(text: str, limit: int) -> None:
+    assert visible("".join(split(text, limit))) == visible(text)
+
+
+@given(texts, st.integers(1, 30))
+def test_every_passage_is_a_stretch_of_the_text(text: str, limit: int) -> None:
+    at = 0
+    for passage in split(text, limit):
+        at = text.index(passage, at) + len(passage)
+
+
+@given(texts, st.integers(1, 30))
+def test_no_passage_is_empty_or_begins_or_ends_with_space(text: str, limit: int) -> None:
+    assert all(passage and passage == passage.strip() for passage in split(text, limit))
+
+
+@given(texts, st.integers(4, 30))
+def test_passages_are_not_needlessly_small(text: str, limit: int) -> None:
+    single_spaced = " ".join(text.split())
+    sizes = [estimate_tokens(passage) for passage in split(single_spaced, limit)]
+    assert all(one + other > limit // 4 for one, other in pairwise(sizes))
+
+
+def test_a_text_that_fits_is_one_passage() -> None:
+    assert split(ENGLISH) == [ENGLISH.strip()]
+    assert split("  a\n\n b ") == ["a\n\n b"]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n" * 1000, " \n\t" * 1000])
+def test_nothing_but_space_has_no_passages(text: str) -> None:
+    assert split(text) == []
+
+
+def test_passages_end_where_sentences_end() -> None:
+    for passage in split(ENGLISH * 40):
+        assert passage[-1] in ".?!"
+
+
+def test_chinese_passages_end_where_sentences_end() -> None:
+    passages_ = split(CHINESE * 40)
+    assert len(passages_) > 1
+    assert all(passage[-1] in "。？！" for passage in passages_)
+
+
+def test_a_line_is_a_sentence() -> None:
+    lines = "\n".join(f"item number {n} of the list" for n in range(200))
+    assert all(passage.startswith("item number") for passage in split(lines))
+
+
+def test_numbers_and_addresses_are_not_taken_apart() -> None:
+    text = "See v1.2.3 at https://example.org/a.b?c=d and pay 3.14 to x.y@example.org now. " * 60
+    found = " ".join(split(text))
+    assert found.count("v1.2.3") == found.count("https://example.org/a.b?c=d") == 60
+
+
+def test_without_sentences_words_stay_whole() -> None:
+    words = [f"word{n}" for n in range(3000)]
+    assert " ".join(split(" ".join(words))).split() == words
+
+
+@pytest.mark.parametrize("character", ["x", "中", "Ж", "🎉"])
+def test_without_spaces_a_text_is_cut_anywhere(character: str) -> None:
+    found = split(character * 5000)
+    assert len(found) > 1
+    assert "".join(found) == character * 5000
+
+
+@pytest.mark.parametrize("unit", ["x", "x. ", "x\n", "中。", "\n\n x", ENGLISH])
+def test_the_time_it_takes_grows_with_the_text_and_not_faster(unit: str) -> None:
+    def seconds(size: int) -> float:
+        text = unit * (size // len(unit))
+        started = time.process_time()
+        split(text)
+        return time.process_time() - started
+
+    split(unit)
+    assert seconds(200_000) < 30 * max(seconds(20_000), 0.01)
+
+
+def test_two_megabytes_are_split_in_a_few_seconds() -> None:
+    text = ENGLISH * (2_000_000 // len(ENGLISH))
+    started = time.process_time()
+    found = split(text)
+    assert time.process_time() - started < 10
+    assert visible("".join(found)) == visible(text)
+    assert len(found) < 2 * estimate_tokens(text) / PASSAGE_TOKENS
+
+
+# -- what is embedded ------------------------------------------------------------------------
+
+
+def test_a_short_note_is_one_text_with_what_was_understood_of_it() -> None:
+    short = note("LRU it is", keywords=("LRU", "cache"), tags=("decision",), context="On eviction.")
+    assert passages(short) == ["LRU it is\nOn eviction.\nLRU, cache\ndecision"]
+
+
+def test_a_raw_short_note_is_its_text() -> None:
+    assert passages(note("LRU it is")) == ["LRU it is"]
+    assert understanding(note("LRU it is")) == ""
+
+
+def test_a_long_note_keeps_what_was_understood_in_a_passage_of_its_own() -> None:
+    raw = note(ENGLISH * 40)
+    formed = raw.evolve(keywords=("LRU",), tags=("decision",), context="On eviction.")
+    assert passages(formed) == [*passages(raw), "On eviction.\nLRU\ndecision"]
+
+
+def test_understanding_it_anew_leaves_the_other_passages_of_a_long_note_alone() -> None:
+    formed = note(ENGLISH * 40, context="On eviction.")
+    again = formed.evolve(context="On memory.")
+    assert passages(formed)[:-1] == passages(again)[:-1]
+    assert passages(formed)[-1] != passages(again)[-1]
+
+
+@given(
+    texts.filter(lambda text: any(map(str.isalnum, text))),
+    st.lists(st.text("ab中", min_size=1, max_size=9), max_size=5).map(tuple),
+    st.text("ab 中.", max_size=60).map(str.strip),
+)
+def test_every_note_has_something_to_embed_and_nothing_too_long(
+    content: str, terms: tuple[str, ...], context: str
+) -> None:
+    found = passages(note(content, keywords=terms, tags=terms, context=context))
+    assert found
+    assert all(0 < estimate_tokens(text) <= PASSAGE_TOKENS for text in found)
+
+
+def test_an_overlong_understanding_is_cut_into_passages_too() -> None:
+    found = passages(note("short", context="On the eviction policy of the cache. " * 60))
+    assert all(estimate_tokens(text) <= PASSAGE_TOKENS for text in found)
+    assert visible("".join(found)) == visible(
+        "short" + "On the eviction policy of the cache. " * 60
+    )
+
+
+def test_all_words_of_a_note_are_indexed() -> None:
+    formed = note("LRU it is", keywords=("cache",), tags=("decision",), context="On eviction.")
+    assert sparse_text(formed) == "LRU it is\nOn eviction.\ncache\ndecision"
+    assert sparse_text(note("LRU it is")) == "LRU it is"
