@@ -16,7 +16,7 @@ from amem_integrations.core.io import run
 from amem_integrations.errors import AnalysisError
 from amem_integrations.stores.read import every_point
 from amem_integrations.testing import ScriptedChatModel
-from tests.support import EMBEDDER, again, chat_model, links_everything, open_memory, words
+from tests.support import EMBEDDER, again, chat_model, io_of, links_everything, open_memory, words
 
 SENTENCES = [
     "The redis cache needs an eviction policy",
@@ -28,7 +28,7 @@ SENTENCES = [
 
 
 def stored(memory: AgenticMemory) -> str:
-    points = run(every_point(memory._sync))
+    points = run(every_point(io_of(memory)))
     return json.dumps([point.payload for point in points], ensure_ascii=False)
 
 
@@ -164,7 +164,7 @@ def test_invariant_7_the_engines_behave_alike(monkeypatch: pytest.MonkeyPatch) -
             assert memory.admin.check() == []
             seen.append([hit.note.content for hit in hits])
             seen.append({note.content: note.keywords for note in memory.recent()})
-            engines.add(type(memory._sync.engine).__name__)
+            engines.add(type(io_of(memory).engine).__name__)
     assert len(engines) == 2
     assert seen[:2] == seen[2:]
 

@@ -20,6 +20,16 @@ MODES = ("fused", "staged", "batched")
 MAX_BATCH = 32
 
 
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        wanted = ", ".join(repr(choice) for choice in choices)
+        raise InvalidInputError(f"{name} is one of {wanted}; got {value!r}.")
+
+
+def _is_number(value: object, kind: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
 @dataclass(frozen=True, slots=True)
 class FormationOptions:
     """How notes are formed.
@@ -125,13 +135,3 @@ class Options:
                 f"clock is a function that returns the time; got {type(self.clock).__name__}."
             )
         check_api_key(self.api_key)
-
-
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        wanted = ", ".join(repr(choice) for choice in choices)
-        raise InvalidInputError(f"{name} is one of {wanted}; got {value!r}.")
-
-
-def _is_number(value: object, kind: Any) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)

@@ -13,7 +13,7 @@ from amem_integrations.core.io import Point, run
 from amem_integrations.stores.codec import note_point, revision_point
 from amem_integrations.stores.read import every_point
 from tests.lifecycle.engines import TEXTS, open_on
-from tests.support import chat_model, open_memory
+from tests.support import aio_of, chat_model, io_of, open_memory
 
 GHOST = "00000000-0000-5000-8000-00000000dead"
 
@@ -31,7 +31,7 @@ def memory(opened: AgenticMemory, lines: list[str]) -> Iterator[AgenticMemory]:
         opened.admin.import_(lines[:4], namespace=namespace)
     assert opened.admin.check() == []
     yield opened
-    run(opened._sync.engine.delete(match("kind", "note", "revision")))
+    run(io_of(opened).engine.delete(match("kind", "note", "revision")))
 
 
 def middle(memory: AgenticMemory) -> Note:
@@ -41,18 +41,18 @@ def middle(memory: AgenticMemory) -> Note:
 
 
 def point_of(memory: AgenticMemory, note_id: str) -> Point:
-    return run(memory._sync.engine.get([note_id], vectors=True))[0]
+    return run(io_of(memory).engine.get([note_id], vectors=True))[0]
 
 
 def write(memory: AgenticMemory, point: Point) -> None:
     """Put a point in place of another, past everything that would refuse it."""
     held = point_of(memory, point.id)
     expect = {point.id: {"version": held.payload["version"]}}
-    assert not run(memory._sync.engine.commit([point], expect=expect))
+    assert not run(io_of(memory).engine.commit([point], expect=expect))
 
 
 def patched(memory: AgenticMemory, id: str, **payload: Any) -> None:
-    run(memory._sync.engine.patch(id, payload))
+    run(io_of(memory).engine.patch(id, payload))
 
 
 def link(to: str) -> dict[str, Any]:
@@ -143,11 +143,11 @@ def merged_into_nothing(memory: AgenticMemory, note: Note) -> None:
 
 def oldest_deleted_alone(memory: AgenticMemory, note: Note) -> None:
     """As if its removal had been all that was done of forgetting it."""
-    run(memory._sync.engine.delete(ids([memory.recent(namespace="a")[-1].id])))
+    run(io_of(memory).engine.delete(ids([memory.recent(namespace="a")[-1].id])))
 
 
 def newest_deleted_alone(memory: AgenticMemory, note: Note) -> None:
-    run(memory._sync.engine.delete(ids([memory.recent(namespace="a")[0].id])))
+    run(io_of(memory).engine.delete(ids([memory.recent(namespace="a")[0].id])))
 
 
 def empty(memory: AgenticMemory, note: Note) -> None:
@@ -161,13 +161,13 @@ def version_behind(memory: AgenticMemory, note: Note) -> None:
 
 def record_of_a_later_version(memory: AgenticMemory, note: Note) -> None:
     assert note.revision is not None
-    run(memory._sync.engine.insert([revision_point(note, replace(note.revision, version=99))]))
+    run(io_of(memory).engine.insert([revision_point(note, replace(note.revision, version=99))]))
 
 
 def record_of_nobody(memory: AgenticMemory, note: Note) -> None:
     assert note.revision is not None
     gone = replace(note, id=GHOST)
-    run(memory._sync.engine.insert([revision_point(gone, note.revision)]))
+    run(io_of(memory).engine.insert([revision_point(gone, note.revision)]))
 
 
 def no_vectors(memory: AgenticMemory, note: Note) -> None:
@@ -181,12 +181,12 @@ def too_many_vectors(memory: AgenticMemory, note: Note) -> None:
 
 def record_of(memory: AgenticMemory, note: Note) -> Point:
     return next(
-        point for point in run(every_point(memory._sync)) if point.payload.get("of") == note.id
+        point for point in run(every_point(io_of(memory))) if point.payload.get("of") == note.id
     )
 
 
 def contents(memory: AgenticMemory) -> set[tuple[str, str]]:
-    points = run(every_point(memory._sync))
+    points = run(every_point(io_of(memory)))
     return {(p.id, p.payload["content"]) for p in points if "content" in p.payload}
 
 
@@ -277,7 +277,7 @@ def test_completing_an_erasure_takes_back_what_the_note_had_caused(memory: Agent
 
 
 def stored(memory: AgenticMemory, namespace: str) -> list[Any]:
-    points = run(every_point(memory._sync))
+    points = run(every_point(io_of(memory)))
     return [p.payload for p in points if namespace in (p.payload.get("ns"), p.payload.get("owner"))]
 
 
@@ -298,7 +298,7 @@ def test_a_note_set_raw_by_a_repair_waits_where_nothing_is_formed_at_once() -> N
 async def test_checking_and_repairing_asynchronously() -> None:
     async with open_on("embedded") as memory:
         note = await memory.aadd(TEXTS[0])
-        await memory._async.engine.patch(note.id, {"prefixes": []})
+        await aio_of(memory).engine.patch(note.id, {"prefixes": []})
         assert [finding.what for finding in await memory.admin.acheck()] == ["derived"]
         assert [finding.mended for finding in await memory.admin.arepair()] == [True]
         assert await memory.admin.acheck() == []

@@ -9,7 +9,7 @@ from amem_integrations.core.filters import EVERYTHING
 from amem_integrations.core.io import run
 from amem_integrations.errors import InvalidInputError, StoreCorruptError, StoreMismatchError
 from amem_integrations.testing import HashEmbedder
-from tests.support import chat_model, open_memory
+from tests.support import chat_model, io_of, open_memory
 
 LARGER = HashEmbedder(dimension=96)
 
@@ -66,7 +66,7 @@ def test_a_copy_goes_to_another_memory(other: object) -> None:
 def test_a_note_that_cannot_be_read_is_named() -> None:
     with filled() as memory, open_memory(embedder=LARGER) as other:
         note = memory.recent(namespace="shop")[0]
-        run(memory._sync.engine.patch(note.id, {"metadata": 7}))
+        run(io_of(memory).engine.patch(note.id, {"metadata": 7}))
         with pytest.raises(StoreCorruptError, match=f"{note.id} cannot be read"):
             memory.admin.copy_to(other)
 

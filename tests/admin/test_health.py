@@ -24,7 +24,7 @@ from amem_integrations.testing import HashEmbedder
 from tests.lifecycle.days import START as NOW
 from tests.lifecycle.days import Days
 from tests.lifecycle.engines import open_on
-from tests.support import again, chat_model, open_memory
+from tests.support import again, chat_model, io_of, open_memory
 
 SAID = ["The redis cache evicts", "The redis cache is full", "The redis cache evicts!"]
 
@@ -48,7 +48,7 @@ def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
 
 
 def patch(memory: AgenticMemory, note: Note, **payload: Any) -> None:
-    run(memory._sync.engine.patch(note.id, payload))
+    run(io_of(memory).engine.patch(note.id, payload))
 
 
 def told(**fields: Any) -> dict[str, Figure]:
@@ -110,8 +110,8 @@ def test_open_audits_and_proposals_are_counted(memory: AgenticMemory) -> None:
     note, other = memory.add_many(SAID[:2])
     evolution = Evolution(note.id, ("tea",), None, None, "both")
     proposal = Proposal(note.namespace, other.id, note.id, evolution, False, 1, NOW, "tests")
-    run(memory._sync.engine.insert([proposal_point(proposal)]))
-    run(audit(memory._sync, again(memory, note), "3 conflicting uses"))
+    run(io_of(memory).engine.insert([proposal_point(proposal)]))
+    run(audit(io_of(memory), again(memory, note), "3 conflicting uses"))
     health = memory.admin.health("default")
     assert (health["proposals"], health["quarantined"]) == (1, 1)
 
@@ -124,7 +124,7 @@ def test_a_contradicted_note_is_traced_to_the_other(memory: AgenticMemory) -> No
 
 def test_the_cocoon_index_is_the_one_that_maintenance_goes_by(memory: AgenticMemory) -> None:
     memory.add_many(SAID)
-    found = run(clusters_of(memory._sync, ("default",), DEFAULT_POLICY))
+    found = run(clusters_of(io_of(memory), ("default",), DEFAULT_POLICY))
     assert memory.admin.health("default")["cocoon"] == pytest.approx(cocoon(*found))
 
 

@@ -12,7 +12,7 @@ from amem_integrations.admin.import_ import Imported
 from amem_integrations.core.status import FIELDS
 from amem_integrations.errors import InvalidInputError, InvalidLineError
 from tests.lifecycle.engines import KINDS, TEXTS, changed, open_on
-from tests.support import chat_model, judgement, open_memory
+from tests.support import chat_model, io_of, judgement, open_memory
 
 
 def with_content(lines: list[str], old: str, new: str) -> list[str]:
@@ -253,7 +253,7 @@ def test_times_to_live_go_on_from_where_they_were(target: AgenticMemory) -> None
 def test_a_note_that_is_formed_while_it_is_exported_comes_with_a_history_that_fits() -> None:
     with open_memory(model=chat_model(lambda text, _: judgement(text))) as memory:
         note = memory.add(TEXTS[0], namespace="a", formation="off")
-        engine = memory._sync.engine
+        engine = io_of(memory).engine
         get, calls = engine.get, []
 
         async def and_form(ids: Any, **options: Any) -> Any:

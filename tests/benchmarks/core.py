@@ -28,6 +28,7 @@ from amem_integrations.core.namespace import encode
 from amem_integrations.core.note import Link, Status, make_note
 from amem_integrations.embedders.resolve import resolve_embedder
 from amem_integrations.stores.codec import note_point
+from tests.support import io_of
 
 DIMENSION = 384
 NAMESPACES = 100
@@ -57,7 +58,7 @@ def open_given(path: Path) -> AgenticMemory:
 
 def fill(memory: AgenticMemory, size: int) -> None:
     """`size` formed notes in NAMESPACES namespaces, each linked to two before it."""
-    io, now = memory._sync, Clock()
+    io, now = io_of(memory), Clock()
     points, made = [], {}
     for n in range(size):
         home = f"user{n % NAMESPACES}"
@@ -98,7 +99,7 @@ def raw_query(shard: edge.EdgeShard, memory: AgenticMemory, n: int) -> Any:
     scope = edge.Filter(
         must=[edge.FieldCondition("ns", match=edge.MatchValue(encode((f"user{n % NAMESPACES}",))))]
     )
-    terms = memory._sync.sparse.query(text)
+    terms = io_of(memory).sparse.query(text)
     words = edge.SparseVector(list(terms.indices), list(terms.values))
     return shard.query(
         edge.QueryRequest(
@@ -131,7 +132,7 @@ def search_table(sizes: list[int]) -> None:
             path = Path(directory)
             with open_given(path) as memory:
                 fill(memory, size)
-                shard = memory._sync.engine._shard._edge  # type: ignore[attr-defined]
+                shard = io_of(memory).engine._shard._edge  # type: ignore[attr-defined]
 
                 def ours(n: int, hops: int, memory: AgenticMemory = memory) -> Any:
                     return memory.search(

@@ -23,6 +23,7 @@ from amem_integrations.lifecycle.maintain import Maintained, maintain
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.stores.codec import note_point
 from tests.admin.fragile import Fragile, Killed
+from tests.support import io_of
 
 T = TypeVar("T")
 DIMENSION = 384
@@ -66,7 +67,7 @@ def vector() -> list[float]:
 
 
 def fill(memory: AgenticMemory, days: Days, size: int) -> list[str]:
-    io = memory._sync
+    io = io_of(memory)
     made: list[str] = []
     points = []
     for n in range(size):
@@ -106,7 +107,7 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
 
 
 def once(memory: AgenticMemory, engine: Any = None) -> Maintained:
-    io = memory._sync
+    io = io_of(memory)
     if engine is not None:
         io = SyncIO(engine, io.sparse, io.embedder, None, io.now)
     return run(maintain(io, HOME, POLICY, "bench"))
@@ -114,7 +115,7 @@ def once(memory: AgenticMemory, engine: Any = None) -> Maintained:
 
 def killed_half_way(memory: AgenticMemory, writes: int) -> None:
     try:
-        once(memory, Fragile(memory._sync.engine, writes))
+        once(memory, Fragile(io_of(memory).engine, writes))
     except Killed:
         return
     raise SystemExit("It was done before it was killed; give it fewer writes.")
@@ -130,7 +131,7 @@ def measure(size: int) -> dict[str, float]:
         days.now += timedelta(days=40)
         rounds: list[tuple[float, Maintained]] = []
         killing, _ = timed(lambda: killed_half_way(memory, size // 4))
-        engine = Counting(memory._sync.engine)
+        engine = Counting(io_of(memory).engine)
         cpu = time.process_time()
         while not rounds or rounds[-1][1].left:
             rounds.append(timed(lambda: once(memory, engine)))

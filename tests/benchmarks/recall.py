@@ -46,6 +46,7 @@ from amem_integrations.core.namespace import encode
 from amem_integrations.core.note import Link, Note, Status, make_note
 from amem_integrations.recall.search import DEPTH
 from amem_integrations.stores.codec import note_point
+from tests.support import io_of
 
 DIMENSION = 384
 NAMESPACES = 100
@@ -157,7 +158,7 @@ def batches(size: int) -> Iterator[list[tuple[Note, list[float]]]]:
 
 
 def fill(memory: AgenticMemory, chroma: Any, size: int) -> None:
-    io = memory._sync
+    io = io_of(memory)
     for batch in batches(size):
         points = [
             note_point(note, [dense], io.sparse.document(note.content)) for note, dense in batch
@@ -198,7 +199,7 @@ def ours(memory: AgenticMemory, n: int) -> Any:
 
 
 def raw(shard: edge.EdgeShard, memory: AgenticMemory) -> Callable[[int], Any]:
-    sparse = [memory._sync.sparse.query(each.matter) for each in QUESTIONS]
+    sparse = [io_of(memory).sparse.query(each.matter) for each in QUESTIONS]
     terms = [edge.SparseVector(list(each.indices), list(each.values)) for each in sparse]
 
     def query(n: int) -> Any:
@@ -298,7 +299,7 @@ def measured(path: Path, size: int, with_chroma: bool) -> Row:
     with chroma_collection(path / "chroma", with_chroma) as collection:
         with opened(path / "ours") as memory:
             fill(memory, collection, size)
-            shard = memory._sync.engine._shard._edge  # type: ignore[attr-defined]
+            shard = io_of(memory).engine._shard._edge  # type: ignore[attr-defined]
             query = raw(shard, memory)
             for n in range(3):
                 query(n), ours(memory, n)

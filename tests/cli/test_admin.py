@@ -16,6 +16,7 @@ from amem_integrations.core.io import run
 from amem_integrations.memory.admin import Admin
 from amem_integrations.testing import ScriptedChatModel
 from tests.cli.test_commands import call
+from tests.support import io_of
 
 TEXTS = {
     "cache": "Calvin wants an LRU policy for the Redis cache",
@@ -48,7 +49,7 @@ def amem(home: Path) -> Amem:
 
 def damage(home: Path, **payload: object) -> None:
     with AgenticMemory(home) as memory:
-        run(memory._sync.engine.patch(memory.recent(namespace="shop")[0].id, payload))
+        run(io_of(memory).engine.patch(memory.recent(namespace="shop")[0].id, payload))
 
 
 def test_checking_a_healthy_memory_says_so(amem: Amem) -> None:

@@ -13,7 +13,7 @@ from amem_integrations.lifecycle.audits import audit
 from amem_integrations.stores.codec import life_fields
 from amem_integrations.testing import HashEmbedder
 from tests.cli.console import call, fill, hashed, kept, printed
-from tests.support import again, chat_model
+from tests.support import again, chat_model, io_of
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -79,9 +79,9 @@ def test_a_change_can_be_reverted_by_version(shop: tuple[str, ...]) -> None:
 def put_under_audit(memory: AgenticMemory, key: str) -> None:
     [note] = [each for each in memory.recent(namespace="shop") if each.key == key]
     life = Life(conflicting=3, conflicts=(NOW, NOW, NOW))
-    run(memory._sync.engine.patch(note.id, life_fields(life)))
+    run(io_of(memory).engine.patch(note.id, life_fields(life)))
     [note] = [each for each in memory.recent(namespace="shop") if each.key == key]
-    run(audit(memory._sync, note, "3 conflicting uses"))
+    run(audit(io_of(memory), note, "3 conflicting uses"))
 
 
 def test_an_audit_is_listed_with_why_and_settled(

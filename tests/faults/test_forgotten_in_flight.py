@@ -16,7 +16,7 @@ import pytest
 from amem_integrations import AgenticMemory, MemoryWorker, Note, Status
 from amem_integrations.revisions.forget import Forgotten
 from tests.faults.whole import stored_text, wrongs
-from tests.support import MARK, chat_model, copies_everything, open_memory
+from tests.support import MARK, aio_of, chat_model, copies_everything, io_of, open_memory
 
 CALLS = ("get", "query", "scroll", "count", "facet", "insert", "commit", "patch", "delete")
 EVERY = bool(os.environ.get("AMEM_EVERY_INSTANT"))
@@ -52,8 +52,8 @@ class Instants:
         return action
 
     def watch(self, memory: AgenticMemory) -> None:
-        engine: Any = memory._sync.engine
-        assert memory._async.engine is engine
+        engine: Any = io_of(memory).engine
+        assert aio_of(memory).engine is engine
         for name in CALLS:
             setattr(engine, name, self._watched(getattr(engine, name)))
 

@@ -9,17 +9,18 @@ from amem_integrations.core.filters import match
 from amem_integrations.core.io import run
 from amem_integrations.stores.codec import note_from, revision_from
 from amem_integrations.stores.read import every_point, with_links
+from tests.support import io_of
 
 
 def stored_text(memory: AgenticMemory) -> str:
     """Everything that is stored of notes, revisions and usage, ids included."""
-    points = run(every_point(memory._sync))
+    points = run(every_point(io_of(memory)))
     return "\n".join(json.dumps([each.id, each.payload], ensure_ascii=False) for each in points)
 
 
 def wrongs(memory: AgenticMemory) -> list[str]:
     """Every broken invariant, in words; empty when all is well. Nothing may be at work."""
-    points = run(every_point(memory._sync, match("kind", "note")))
+    points = run(every_point(io_of(memory), match("kind", "note")))
     leased = [each for each in points if each.payload.get("leased_by")]
     notes = [note_from(point) for point in points]
     said = Counter((note.namespace, note.content) for note in notes)
@@ -36,7 +37,7 @@ def _one_way_links(memory: AgenticMemory, notes: Sequence[Note]) -> Iterator[tup
     """Links that only one of their ends shows."""
     for namespace in {note.namespace for note in notes}:
         own = [note for note in notes if note.namespace == namespace]
-        linked = run(with_links(memory._sync, own))
+        linked = run(with_links(io_of(memory), own))
         there = {(link.source, link.to) for note in linked for link in note.outgoing}
         back = {(link.source, link.to) for note in linked for link in note.links} - there
         back |= {(each.source, each.to) for n in linked for each in n.links if each.to == n.id}
@@ -48,7 +49,7 @@ def _half_commits(memory: AgenticMemory, notes: Sequence[Note]) -> Iterator[str]
     by_id = {note.id: note for note in notes}
     done = Counter((n.id, n.revision.kind, n.revision.cause) for n in notes if n.revision)
     current = {(note.id, note.revision.version) for note in notes if note.revision}
-    for point in run(every_point(memory._sync, match("kind", "revision"))):
+    for point in run(every_point(io_of(memory), match("kind", "revision"))):
         each = revision_from(point.payload["revision"])
         # Redone on a server, a commit may have left its neighbours' records twice over.
         if (point.payload["of"], each.version) not in current:

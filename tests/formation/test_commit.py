@@ -14,7 +14,15 @@ from amem_integrations.formation.state import failed, initial_state
 from amem_integrations.revisions import update
 from amem_integrations.stores.read import load
 from amem_integrations.stores.write import embedded_points
-from tests.support import again, chat_model, judgement, links_everything, open_memory
+from tests.support import (
+    again,
+    chat_model,
+    io_of,
+    judgement,
+    links_everything,
+    open_memory,
+    rooms_of,
+)
 
 
 class Interference:
@@ -238,7 +246,7 @@ def test_a_failure_leaves_a_note_alone_that_another_formed_meanwhile(
             return notes
 
         monkeypatch.setattr(commit, "load", read_before_the_other)
-        settings, state = memory._rooms.settings, initial_state([raw])
-        run(commit.note_failure(memory._sync, settings, state, raw.id, failed("too late")))
+        settings, state = rooms_of(memory).settings, initial_state([raw])
+        run(commit.note_failure(io_of(memory), settings, state, raw.id, failed("too late")))
         found = again(memory, raw)
         assert (found.status, found.last_error, found.attempts) == (Status.FORMED, None, 0)

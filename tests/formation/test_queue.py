@@ -11,7 +11,7 @@ from amem_integrations import AgenticMemory, Note, Status
 from amem_integrations.core.io import run
 from amem_integrations.errors import AnalysisError
 from amem_integrations.formation import queue
-from tests.support import again, chat_model, judgement, open_memory
+from tests.support import again, chat_model, io_of, judgement, open_memory
 
 
 class Time:
@@ -42,7 +42,7 @@ def memory(time: Time) -> Iterator[AgenticMemory]:
 
 
 def claim(memory: AgenticMemory, most: int = 1, **options: Any) -> list[str]:
-    return [note.content for note in run(queue.claim(memory._sync, most=most, **options))]
+    return [note.content for note in run(queue.claim(io_of(memory), most=most, **options))]
 
 
 def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +51,7 @@ def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shared(memory: AgenticMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a server, where other processes have the same collection."""
-    monkeypatch.setattr(type(memory._sync.engine), "exclusive", False)
+    monkeypatch.setattr(type(io_of(memory).engine), "exclusive", False)
 
 
 def test_a_lease_that_another_memory_took_during_the_look_is_left_to_it(
@@ -64,16 +64,16 @@ def test_a_lease_that_another_memory_took_during_the_look_is_left_to_it(
         one.add("first", namespace="a")
         one.add("second", namespace="b")
         taken: list[str] = []
-        facet = type(one._sync.engine).facet
+        facet = type(io_of(one).engine).facet
 
         async def meanwhile(engine: Any, *args: Any, **kwargs: Any) -> Any:
             found = await facet(engine, *args, **kwargs)
-            if engine is other._sync.engine and not taken:
+            if engine is io_of(other).engine and not taken:
                 taken.append("")  # Only once.
                 taken[:] = claim(one)
             return found
 
-        monkeypatch.setattr(type(one._sync.engine), "facet", meanwhile)
+        monkeypatch.setattr(type(io_of(one).engine), "facet", meanwhile)
         assert claim(other) == ["second"]
         assert taken == ["first"]
 
@@ -91,8 +91,8 @@ def test_the_oldest_is_taken_first_and_a_namespace_is_one_workers_at_a_time(
 
 def test_what_is_given_back_can_be_taken_again(memory: AgenticMemory) -> None:
     memory.add("one")
-    notes = run(queue.claim(memory._sync, most=1))
-    run(queue.release(memory._sync, notes))
+    notes = run(queue.claim(io_of(memory), most=1))
+    run(queue.release(io_of(memory), notes))
     assert claim(memory) == ["one"]
 
 
@@ -101,7 +101,7 @@ def test_a_lease_that_ran_out_is_taken_over(memory: AgenticMemory, time: Time) -
     assert claim(memory) == ["one"]
     time.passes(seconds=queue.LEASE.total_seconds() - 1)
     assert claim(memory) == []
-    due = run(queue.next_due(memory._sync))
+    due = run(queue.next_due(io_of(memory)))
     assert due is not None
     time.now = due
     assert claim(memory) == ["one"]
@@ -134,7 +134,7 @@ def test_of_two_that_reach_for_a_note_one_gets_it(
 ) -> None:
     shared(memory, monkeypatch)
     memory.add("one")
-    engine, got = memory._sync.engine, list[list[str]]()
+    engine, got = io_of(memory).engine, list[list[str]]()
     patch = type(engine).patch
 
     async def quicker(self: Any, *args: Any, **options: Any) -> None:
@@ -187,8 +187,8 @@ class Failing:
 
 
 def waiting(memory: AgenticMemory, note: Note) -> float | None:
-    due = run(queue.next_due(memory._sync))
-    return None if due is None else (due - memory._sync.now()).total_seconds()
+    due = run(queue.next_due(io_of(memory)))
+    return None if due is None else (due - io_of(memory).now()).total_seconds()
 
 
 def failing(reason: str, *, retry_after: float | None = None) -> Failing:
@@ -301,4 +301,4 @@ def test_forgetting_a_note_takes_it_out_of_the_queue(memory: AgenticMemory) -> N
     note = memory.add("one")
     assert claim(memory) == ["one"]
     memory.forget(note)
-    assert run(queue.next_due(memory._sync)) is None
+    assert run(queue.next_due(io_of(memory))) is None

@@ -11,7 +11,7 @@ from amem_integrations.core.filters import match
 from amem_integrations.core.io import run
 from amem_integrations.langgraph import AMemStore
 from amem_integrations.stores.read import every_point
-from tests.support import chat_model, open_memory
+from tests.support import assembly_of, chat_model, io_of, open_memory
 
 NS = ("users", "ann")
 find_spec = importlib.util.find_spec
@@ -33,8 +33,8 @@ def memory_fixture(opened: AgenticMemory) -> Iterator[AgenticMemory]:
     """A memory with a model that links everything."""
     yield opened
     # Let the background finish; unlike `flush`, do not wait for the disk.
-    assert opened._assembly.wait(60)
-    run(opened._sync.engine.delete(match("kind", "note", "revision")))
+    assert assembly_of(opened).wait(60)
+    run(io_of(opened).engine.delete(match("kind", "note", "revision")))
 
 
 @pytest.fixture(name="store")
@@ -59,4 +59,4 @@ def value(store: AMemStore, key: str) -> Any:
 
 def stored(memory: AgenticMemory) -> str:
     """Everything that is kept, as text."""
-    return str([point.payload for point in run(every_point(memory._sync))])
+    return str([point.payload for point in run(every_point(io_of(memory)))])

@@ -13,7 +13,7 @@ from amem_integrations.errors import StoreWriteError
 from amem_integrations.langgraph import AMemMiddleware
 from amem_integrations.stores.uses import all_uses
 from tests.langgraph.agents import answers, config, said
-from tests.support import open_memory
+from tests.support import io_of, open_memory
 
 CALVIN = ("users", "calvin")
 LESSON = "The violin lesson with Rosalyn is on Tuesday morning"
@@ -32,7 +32,7 @@ def memory() -> Iterator[AgenticMemory]:
 def forgetful(memory: AgenticMemory) -> Iterator[AgenticMemory]:
     """As it was before anything was reported."""
     yield memory
-    run(memory._sync.engine.delete(match("kind", "use")))
+    run(io_of(memory).engine.delete(match("kind", "use")))
 
 
 def agent(memory: AgenticMemory, *replies: str) -> Any:
@@ -43,7 +43,7 @@ def agent(memory: AgenticMemory, *replies: str) -> Any:
 def reported(memory: AgenticMemory) -> list[tuple[list[str], str | None]]:
     """The texts of the notes of each report, and its session."""
     texts = {note.id: note.content for note in memory.recent(namespace=CALVIN)}
-    uses = run(all_uses(memory._sync, CALVIN))
+    uses = run(all_uses(io_of(memory), CALVIN))
     return [([texts[id] for id in use.notes], use.session) for use in uses]
 
 

@@ -17,7 +17,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.langgraph import create_memory_graph
 from amem_integrations.testing import ScriptedChatModel
 from tests.langgraph.agents import ASKED, TOLD, USERS, answers, config, said
-from tests.support import EMBEDDER, chat_model, open_memory
+from tests.support import EMBEDDER, chat_model, io_of, open_memory, rooms_of
 
 CALVIN = ("users", "calvin")
 
@@ -142,16 +142,16 @@ def test_a_run_that_was_killed_goes_on_where_it_was(mode: Any) -> None:
     with open_memory(model=judge, formation="off", mode=mode) as memory:
         graph = chat(memory, answers("Fine."))
         thread = config("calvin", "monday")
-        commit = type(memory._sync.engine).commit
+        commit = type(io_of(memory).engine).commit
 
         async def killed(*_: Any, **__: Any) -> Any:
             raise KeyboardInterrupt
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(memory._sync.engine), "commit", killed)
+            patch.setattr(type(io_of(memory).engine), "commit", killed)
             with pytest.raises(KeyboardInterrupt):
                 graph.invoke(said(TOLD), thread, durability="sync")
-        assert type(memory._sync.engine).commit is commit
+        assert type(io_of(memory).engine).commit is commit
         asked = len(judge.calls)
         assert asked >= 2
         assert {note.status for note in memory.recent(namespace=CALVIN)} == {Status.RAW}
@@ -187,7 +187,7 @@ async def test_a_memory_that_is_down_does_not_fail_the_run(
         done = await graph.ainvoke(said(TOLD), config("calvin", "monday"))
     assert done["messages"][-1].text == "Fine."
     assert "boat" not in caplog.text
-    assert memory._rooms.settings.ledger.events()["langgraph.remember.failed"] == 1
+    assert rooms_of(memory).settings.ledger.events()["langgraph.remember.failed"] == 1
 
 
 def test_a_memory_that_goes_down_on_the_way_does_not_fail_the_run() -> None:
@@ -199,4 +199,4 @@ def test_a_memory_that_goes_down_on_the_way_does_not_fail_the_run() -> None:
     graph = chat(memory, answers("Fine."))
     done = graph.invoke(said(TOLD), config("calvin", "monday"))
     assert done["messages"][-1].text == "Fine."
-    assert memory._rooms.settings.ledger.events()["langgraph.formation.failed"] == 1
+    assert rooms_of(memory).settings.ledger.events()["langgraph.formation.failed"] == 1

@@ -29,7 +29,7 @@ from tests.langgraph.agents import (
     said,
     system_text,
 )
-from tests.support import EMBEDDER, chat_model, open_memory
+from tests.support import EMBEDDER, chat_model, open_memory, rooms_of
 
 CALVIN = ("users", "calvin")
 
@@ -400,7 +400,7 @@ async def test_a_memory_that_is_down_does_not_fail_the_reply(
     assert first["messages"][-1].text == second["messages"][-1].text == "Fine."
     assert "boat" not in caplog.text
     assert "The memory could not recall (StoreClosedError: The store in" in caplog.text
-    usage = memory._rooms.settings.ledger.events()
+    usage = rooms_of(memory).settings.ledger.events()
     assert usage["langgraph.recall.failed"] == usage["langgraph.remember.failed"] == 2
 
 

@@ -29,7 +29,7 @@ from tests.langgraph.stores import (
     value,
     without_qdrant_edge,
 )
-from tests.support import EMBEDDER, open_memory
+from tests.support import EMBEDDER, aio_of, open_memory
 
 __all__ = ["memory_fixture", "opened_fixture", "store_fixture"]
 
@@ -199,7 +199,7 @@ async def test_nothing_in_the_async_form_blocks_the_loop(
     if engine == "ClientEngine":
         monkeypatch.setattr(importlib.util, "find_spec", without_qdrant_edge)
     async with AMemStore.afrom_url(tmp_path, embedder=EMBEDDER, formation="inline") as store:
-        assert type(store.memory._async.engine).__name__ == engine
+        assert type(aio_of(store.memory).engine).__name__ == engine
         ops = [PutOp(NS, str(n), {"text": f"green tea {n}"}, ttl=5) for n in range(20)]
         await store.abatch(ops)
         await asyncio.gather(*(store.aput(NS, "0", {"text": f"black tea {n}"}) for n in range(5)))

@@ -23,7 +23,7 @@ from amem_integrations.testing.store_contract.indexing import IndexingContract
 from amem_integrations.testing.store_contract.running import RunningContract
 from amem_integrations.testing.store_contract.values import ValueContract
 from tests.langgraph.stores import without_qdrant_edge
-from tests.support import EMBEDDER
+from tests.support import EMBEDDER, assembly_of, io_of
 
 SERVER = os.environ.get("AMEM_TEST_QDRANT_URL")
 # The forms differ above the engine and before forming, so on one engine both are asked for all
@@ -65,7 +65,7 @@ class OneMemory(ContractBase):
                 collection=f"contract-{uuid.uuid4().hex[:12]}",
                 clock=lambda: cls.now,
             )
-        assert type(cls.memory._sync.engine).__name__ == cls.engine
+        assert type(io_of(cls.memory).engine).__name__ == cls.engine
         yield
         cls.empty()
         cls.memory.close()
@@ -83,12 +83,12 @@ class OneMemory(ContractBase):
     @classmethod
     def empty(cls) -> None:
         cls.settle()
-        run(cls.memory._sync.engine.delete(match("kind", "note", "revision")))
+        run(io_of(cls.memory).engine.delete(match("kind", "note", "revision")))
 
     @classmethod
     def settle(cls) -> None:
         """Let the background finish; unlike `flush`, do not wait for the disk."""
-        assert cls.memory._assembly.wait(60)
+        assert assembly_of(cls.memory).wait(60)
 
     def pass_time(self, seconds: float) -> None:
         type(self).now += timedelta(seconds=seconds)

@@ -22,7 +22,7 @@ from tests.langgraph.stores import (
     stored,
     value,
 )
-from tests.support import chat_model, judgement, open_memory
+from tests.support import chat_model, io_of, judgement, open_memory
 
 __all__ = ["memory_fixture", "opened_fixture", "store_fixture"]
 
@@ -142,7 +142,7 @@ def test_overwriting_again_and_again_leaves_no_history(store: AMemStore) -> None
     for n in range(6):
         store.put(NS, "k", {"text": f"drink number {n}"})
     assert len(store.memory.history(note(store, "k"))) == 1
-    points = run(every_point(store.memory._sync))
+    points = run(every_point(io_of(store.memory)))
     kinds = [point.payload["kind"] for point in points]
     assert [kind for kind in kinds if kind not in ("meta", "usage")] == ["note"]
 

@@ -11,6 +11,7 @@ from amem_integrations.lifecycle.maintain import Maintained
 from amem_integrations.revisions.change import change
 from amem_integrations.revisions.revise import revised
 from amem_integrations.stores.read import load
+from tests.support import io_of
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -43,7 +44,7 @@ class Lived:
 
     def note(self, id: str) -> Note:
         """The note as it is stored."""
-        return run(load(self.memory._sync, [id], (self.namespace,)))[id]
+        return run(load(io_of(self.memory), [id], (self.namespace,)))[id]
 
     def use(self, *ids: str, session: str | None = None, days: float = 1, **how: Any) -> None:
         """Report a use of these notes, some days later."""
@@ -63,4 +64,4 @@ class Lived:
         after = revised(
             before, replace(before, links=links), "formed", source, self.days(), "tests"
         )
-        assert run(change(self.memory._sync, [(before, after)]))
+        assert run(change(io_of(self.memory), [(before, after)]))

@@ -25,7 +25,7 @@ from amem_integrations.revisions.supersede import contest
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import every_note
 from tests.lifecycle.days import START, Days, Lived
-from tests.support import chat_model, judgement, open_memory
+from tests.support import chat_model, io_of, judgement, open_memory, rooms_of
 
 EXAMPLES = int(os.environ.get("AMEM_TEST_EXAMPLES", "6"))
 # So that one use is enough for a bridge, two occasions for a tier, two conflicts for an audit.
@@ -66,7 +66,7 @@ class Story(Lived):
         ]
 
     def notes(self) -> dict[str, Note]:
-        found = run(every_note(self.memory._sync, within((self.namespace,))))
+        found = run(every_note(io_of(self.memory), within((self.namespace,))))
         return {note.id: note for note in found}
 
     def bind(self, source: str, to: str, weight: float, kind: str = "bridge") -> None:
@@ -77,7 +77,7 @@ class Story(Lived):
         after = revised(
             before, replace(before, links=links), "bridged", source, self.days(), "tests"
         )
-        assert run(change(self.memory._sync, [(before, after)]))
+        assert run(change(io_of(self.memory), [(before, after)]))
 
     def equals(self) -> list[Note]:
         """The four as they have to be equal again."""
@@ -137,12 +137,12 @@ class Story(Lived):
             return None
         undo = self.back()
         self.bind(self.ids[one], self.ids[other], 0.9, "corrects")
-        run(contest(self.memory._sync, self.memory._rooms.settings, self.note(self.ids[one])))
+        run(contest(io_of(self.memory), rooms_of(self.memory).settings, self.note(self.ids[one])))
         return undo
 
     def audited(self, one: int, other: int) -> Undo | None:
         undo = self.back()
-        run(audit(self.memory._sync, self.note(self.ids[one]), "for a test"))
+        run(audit(io_of(self.memory), self.note(self.ids[one]), "for a test"))
         return undo
 
     def resolved(self, one: int, other: int) -> Undo | None:

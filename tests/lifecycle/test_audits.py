@@ -14,7 +14,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.audits import audit, audit_due
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.stores.codec import life_fields
-from tests.support import again
+from tests.support import again, io_of
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -23,8 +23,8 @@ def audited(memory: AgenticMemory, **fields: Any) -> Note:
     note = memory.add("The redis cache holds 512 entries", **fields)
     memory.add("The violin lesson")
     life = Life(conflicting=3, conflicts=(NOW, NOW, NOW))
-    run(memory._sync.engine.patch(note.id, life_fields(life)))
-    return run(audit(memory._sync, again(memory, note), "3 conflicting uses"))
+    run(io_of(memory).engine.patch(note.id, life_fields(life)))
+    return run(audit(io_of(memory), again(memory, note), "3 conflicting uses"))
 
 
 def days_ago(*days: float) -> Life:
@@ -138,7 +138,7 @@ def test_forgetting_a_note_under_audit_leaves_nothing(memory: AgenticMemory) -> 
 def test_a_note_that_is_set_aside_is_not_audited(memory: AgenticMemory) -> None:
     note = memory.lifecycle.archive(memory.add("The redis cache"))
     bare = replace(again(memory, note), links=())
-    assert run(audit(memory._sync, bare, "why")).status is Status.ARCHIVED
+    assert run(audit(io_of(memory), bare, "why")).status is Status.ARCHIVED
 
 
 @pytest.mark.parametrize(

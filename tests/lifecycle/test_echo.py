@@ -10,7 +10,7 @@ from amem_integrations.lifecycle.maintain import maintain
 from amem_integrations.lifecycle.policy import Policy
 from tests.lifecycle.days import START as NOW
 from tests.lifecycle.days import Days, Lived
-from tests.support import open_memory
+from tests.support import io_of, open_memory
 
 
 def links(*pairs: str) -> list[Link]:
@@ -74,6 +74,6 @@ def test_a_cocoon_is_opened_up_by_bridges_that_fewer_sessions_ask_for(
     for session in ("t", "u"):
         lived.use(ids[0], ids[2], session=session)
         lived.use(ids[1], ids[0], session=session)
-    done = run(maintain(memory._sync, ("a",), Policy(cocoon=index), "tests"))
+    done = run(maintain(io_of(memory), ("a",), Policy(cocoon=index), "tests"))
     assert done.bridged == bridged
     memory.close()

@@ -13,7 +13,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.feedback import used_in
 from amem_integrations.stores.uses import all_uses, queries_of
 from tests.lifecycle.days import START as NOW
-from tests.support import EMBEDDER, again, open_memory
+from tests.support import EMBEDDER, again, io_of, open_memory
 
 TEXTS = ("The redis cache evicts by LRU.", "The violin lesson is on Tuesday.", "Rent is due.")
 
@@ -23,7 +23,7 @@ def hits(*texts: str) -> list[Hit]:
 
 
 def reports(memory: AgenticMemory) -> int:
-    return run(memory._sync.engine.count(match("kind", "use")))
+    return run(io_of(memory).engine.count(match("kind", "use")))
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +43,10 @@ def memory(shared: AgenticMemory) -> Iterator[AgenticMemory]:
 def test_a_report_keeps_who_was_used_when_and_for_what(memory: AgenticMemory) -> None:
     found = [memory.add(text) for text in TEXTS[:2]]
     assert memory.lifecycle.feedback(found, query="what evicts?", session="monday") == 2
-    [use] = run(all_uses(memory._sync, DEFAULT))
+    [use] = run(all_uses(io_of(memory), DEFAULT))
     assert use.notes == tuple(note.id for note in found)
     assert (use.outcome, use.session) == ("used", "monday")
-    [query] = run(queries_of(memory._sync, [use]))
+    [query] = run(queries_of(io_of(memory), [use]))
     vector = EMBEDDER.embed_query("what evicts?")
     assert sum(a * b for a, b in zip(query, vector, strict=True)) == pytest.approx(1.0, abs=1e-3)
 
@@ -61,10 +61,10 @@ def test_a_report_tells_of_the_links_that_led_there(memory: AgenticMemory) -> No
     source, to = (memory.add(text) for text in TEXTS[:2])
     link = Link(source.id, to.id, "both of Tuesday", NOW)
     memory.lifecycle.feedback([Hit(to, 1.0, {"link": 1.0}, link)])
-    [use] = run(all_uses(memory._sync, DEFAULT))
+    [use] = run(all_uses(io_of(memory), DEFAULT))
     assert (use.notes, use.ways) == ((to.id,), ((source.id, to.id),))
     memory.forget(source)
-    [use] = run(all_uses(memory._sync, DEFAULT))
+    [use] = run(all_uses(io_of(memory), DEFAULT))
     assert (use.concerns, use.ways) == ((to.id,), ())
 
 
@@ -88,9 +88,9 @@ def test_what_is_reported_of_others_outlives_a_note_but_not_what_was_asked(
     first, second, third = (memory.add(text) for text in TEXTS)
     memory.lifecycle.feedback([first, second, third], query="all of them?", session="monday")
     memory.forget(first)
-    [use] = run(all_uses(memory._sync, DEFAULT))
+    [use] = run(all_uses(io_of(memory), DEFAULT))
     assert (use.notes, use.session) == ((second.id, third.id), "monday")
-    assert run(queries_of(memory._sync, [use])) == []
+    assert run(queries_of(io_of(memory), [use])) == []
     memory.forget(third)
     assert memory.lifecycle.maintain().uses == 1
     assert again(memory, second).life.clean == 1
@@ -170,7 +170,7 @@ def test_what_a_reply_used_is_reported(memory: AgenticMemory) -> None:
     found = memory.search("what evicts?", k=3)
     used = memory.lifecycle.feedback_from_reply(found, "Redis does, by LRU.", query="what evicts?")
     assert [hit.note.content for hit in used] == [TEXTS[0]]
-    [use] = run(all_uses(memory._sync, DEFAULT))
+    [use] = run(all_uses(io_of(memory), DEFAULT))
     assert use.notes == (used[0].note.id,)
     assert memory.lifecycle.feedback_from_reply(found, "No idea.") == []
     assert reports(memory) == 1

@@ -17,7 +17,7 @@ from amem_integrations.lifecycle.audits import audit
 from amem_integrations.lifecycle.confidence import confidence
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.stores.read import every_point
-from tests.support import again, chat_model, links_everything, open_memory
+from tests.support import again, chat_model, io_of, links_everything, open_memory
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -137,7 +137,7 @@ def test_new_text_of_either_note_drops_the_proposal(memory: AgenticMemory, which
 def test_a_proposal_is_applied_once_its_proposer_is_believable(memory: AgenticMemory) -> None:
     honest, hearsay = doubtful(memory)
     assert memory.lifecycle.maintain("default").applied == 0
-    run(memory._sync.engine.patch(hearsay.id, {"source": "user"}))
+    run(io_of(memory).engine.patch(hearsay.id, {"source": "user"}))
     assert memory.lifecycle.maintain("default").applied == 1
     assert "seen-Hearsay" in again(memory, honest).keywords
     assert memory.lifecycle.proposals() == []
@@ -158,7 +158,7 @@ def test_a_contradiction_by_one_that_is_hardly_believed_waits_too() -> None:
 def test_a_proposal_whose_notes_are_gone_is_found_and_removed(memory: AgenticMemory) -> None:
     doubtful(memory)
     [proposal] = memory.lifecycle.proposals()
-    run(memory._sync.engine.patch(proposal.id, {"of": "00000000-0000-5000-8000-00000000dead"}))
+    run(io_of(memory).engine.patch(proposal.id, {"of": "00000000-0000-5000-8000-00000000dead"}))
     assert [each.what for each in memory.admin.check()] == ["orphaned-proposal"]
     assert all(each.mended for each in memory.admin.repair())
     assert memory.admin.check() == []
@@ -169,7 +169,7 @@ def test_a_proposal_whose_notes_are_gone_is_found_and_removed(memory: AgenticMem
 
 def everything(memory: AgenticMemory, without: str) -> str:
     """All that is stored but of one note."""
-    points = run(every_point(memory._sync))
+    points = run(every_point(io_of(memory)))
     return json.dumps(
         [each.payload for each in points if without not in (each.id, each.payload.get("of"))],
         ensure_ascii=False,
@@ -259,7 +259,7 @@ def supersede_and_withdraw(memory: AgenticMemory, note: Note, mark: int) -> Undo
 def put_under_audit(memory: AgenticMemory, note: Note, mark: int) -> Undo:
     if again(memory, note).status is not Status.FORMED:
         return lambda: None
-    run(audit(memory._sync, again(memory, note), f"why {mark}"))
+    run(audit(io_of(memory), again(memory, note), f"why {mark}"))
     return lambda: memory.lifecycle.resolve(note, "keep")
 
 
@@ -267,7 +267,7 @@ def retire(memory: AgenticMemory, note: Note, mark: int) -> Undo:
     if again(memory, note).status is not Status.FORMED:
         return lambda: None
     version = again(memory, note).version
-    run(audit(memory._sync, again(memory, note), f"why {mark}"))
+    run(audit(io_of(memory), again(memory, note), f"why {mark}"))
     memory.lifecycle.resolve(note, "retire")
     return lambda: memory.revert(note, to_version=version)
 

@@ -18,7 +18,7 @@ from amem_integrations.lifecycle.maintain import Maintained, maintain, maintain_
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
 from tests.admin.fragile import Fragile, Killed
 from tests.lifecycle.days import Days, Lived
-from tests.support import again, open_memory
+from tests.support import again, io_of, open_memory
 
 NOTHING = Maintained()
 _names = count()
@@ -49,7 +49,7 @@ def plain(lived: Lived, text: str, **said: Any) -> str:
     """A note that waits for nothing."""
     id = lived.add(text, **said)
     note = lived.note(id)
-    run(lived.memory._sync.engine.patch(id, {"status": str(Status.PLAIN)}))
+    run(io_of(lived.memory).engine.patch(id, {"status": str(Status.PLAIN)}))
     assert note.status is Status.RAW
     return id
 
@@ -144,7 +144,7 @@ def test_maintenance_that_was_killed_anywhere_ends_as_if_it_had_not_been(
     for writes in range(0, 24, 2):
         broken = Lived(shared, days, f"space{next(_names)}")
         notes = story(broken)
-        io = shared._sync
+        io = io_of(shared)
         fragile = SyncIO(Fragile(io.engine, writes), io.sparse, io.embedder, None, io.now)  # type: ignore[arg-type]
         work = maintain(fragile, (broken.namespace,), DEFAULT_POLICY, "tests")
         try:
@@ -326,7 +326,7 @@ def test_of_too_many_short_notes_the_least_believed_are_set_aside(lived: Lived) 
         ids.append(plain(lived, f"Noise of day {number}"))
     lived.use(ids[0])
     policy = Policy(most_short=4)
-    done = run(maintain(lived.memory._sync, (lived.namespace,), policy, "tests"))
+    done = run(maintain(io_of(lived.memory), (lived.namespace,), policy, "tests"))
     assert done.archived == 2
     status = [lived.note(id).status for id in ids]
     assert [number for number, each in enumerate(status) if each is Status.ARCHIVED] == [1, 2]
@@ -337,7 +337,7 @@ def test_of_too_many_notes_those_worth_least_are_set_aside(lived: Lived) -> None
     for id in (ids[0], ids[3]):
         lived.use(id)
     policy = Policy(most_notes=3)
-    done = run(maintain(lived.memory._sync, (lived.namespace,), policy, "tests"))
+    done = run(maintain(io_of(lived.memory), (lived.namespace,), policy, "tests"))
     assert done.archived == 2
     status = [lived.note(id).status for id in ids]
     assert [number for number, each in enumerate(status) if each is Status.ARCHIVED] == [1, 2]
@@ -345,11 +345,11 @@ def test_of_too_many_notes_those_worth_least_are_set_aside(lived: Lived) -> None
 
 def test_what_a_caller_keeps_as_a_value_is_never_set_aside(lived: Lived) -> None:
     put = plain(lived, "The settings of the app")
-    run(lived.memory._sync.engine.patch(put, {"value": "[1]"}))
+    run(io_of(lived.memory).engine.patch(put, {"value": "[1]"}))
     for number in range(3):
         plain(lived, f"Noise of hour {number}")
     policy = Policy(most_short=1, most_notes=1)
-    run(maintain(lived.memory._sync, (lived.namespace,), policy, "tests"))
+    run(maintain(io_of(lived.memory), (lived.namespace,), policy, "tests"))
     assert lived.note(put).status is Status.PLAIN
 
 
@@ -359,14 +359,14 @@ def test_what_a_caller_keeps_as_a_value_is_never_set_aside(lived: Lived) -> None
 def test_where_nothing_is_due_nothing_is_written(lived: Lived) -> None:
     plain(lived, "The cache")
     lived.maintain()
-    io = lived.memory._sync
+    io = io_of(lived.memory)
     frozen = SyncIO(Fragile(io.engine, 0), io.sparse, io.embedder, None, io.now)  # type: ignore[arg-type]
     assert run(maintain(frozen, (lived.namespace,), DEFAULT_POLICY, "tests")) == NOTHING
 
 
 def test_the_worker_maintains_once_in_a_while(lived: Lived) -> None:
     note = plain(lived, "The cache")
-    io = lived.memory._sync
+    io = io_of(lived.memory)
     lived.days += 1
     run(maintain_if_due(io, DEFAULT_POLICY, "tests"))
     lived.use(note, days=0.01)
@@ -383,7 +383,7 @@ def test_a_store_that_fails_says_so(lived: Lived) -> None:
         def __getattr__(self, name: str) -> Any:
             raise StoreError("The disk is full.")
 
-    io = lived.memory._sync
+    io = io_of(lived.memory)
     down = SyncIO(Down(), io.sparse, io.embedder, None, io.now)  # type: ignore[arg-type]
     with pytest.raises(StoreError, match="disk"):
         run(maintain(down, (lived.namespace,), DEFAULT_POLICY, "tests"))
@@ -403,7 +403,7 @@ def test_a_clock_that_was_wrong_once_does_not_stop_maintenance() -> None:
         known, note = memory.add("The redis cache"), memory.add("The violin lesson")
         memory.lifecycle.feedback(known)
         memory.lifecycle.maintain()
-        io = memory._sync
+        io = io_of(memory)
         run(maintain_if_due(io, DEFAULT_POLICY, "tests"))
         # As after a restart: within a process, time never goes back.
         right = SyncIO(io.engine, io.sparse, io.embedder, None, Clock(Days()))

@@ -13,7 +13,7 @@ from amem_integrations.core.note import Status
 from amem_integrations.core.status import NEW, Tier
 from tests.lifecycle.days import Days, Lived
 from tests.lifecycle.engines import KINDS, open_on
-from tests.support import open_memory
+from tests.support import io_of, open_memory
 
 WORDS = ("cache", "violin", "rent", "garden")
 
@@ -26,7 +26,7 @@ def test_maintenance_does_the_same_on_every_engine(kind: str) -> None:
         said = {"session": "s", "speaker": "ann"}
         ids = [lived.add(f"The {word} of {word}s", **said) for word in WORDS]
         for id in ids:
-            run(memory._sync.engine.patch(id, {"status": str(Status.PLAIN)}))
+            run(io_of(memory).engine.patch(id, {"status": str(Status.PLAIN)}))
         lived.link(ids[1], ids[0], 0.06)
         for session in ("t", "u", "v"):
             lived.use(ids[0], ids[2], session=session)
@@ -90,7 +90,7 @@ def test_whatever_maintenance_did_undoes_cleanly(
     lived = Lived(memory, days, "a")
     ids = [lived.add(f"The {word} of {word}s", session="s") for word in WORDS]
     for id in ids:
-        run(memory._sync.engine.patch(id, {"status": str(Status.PLAIN)}))
+        run(io_of(memory).engine.patch(id, {"status": str(Status.PLAIN)}))
     lived.link(ids[0], ids[1], 0.3)
     lived.link(ids[2], ids[1], 0.9)
     before = [lived.note(id) for id in ids]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory
-from tests.support import chat_model, open_memory
+from tests.support import chat_model, io_of, open_memory
 
 TEXTS = (
     "The redis cache holds 512 entries.",
@@ -33,7 +33,7 @@ class Counting:
 
 @contextmanager
 def counted(memory: AgenticMemory) -> Iterator[Counter[str]]:
-    io: Any = memory._sync
+    io: Any = io_of(memory)
     calls, engine = Counter[str](), io.engine
     object.__setattr__(io, "engine", Counting(engine, calls))
     try:

@@ -23,7 +23,7 @@ from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import every_note, every_point
 from tests.admin.hostile import KINDS, Fact, Hostile, asked, honest_facts, hostile_notes
 from tests.lifecycle.days import Days
-from tests.support import chat_model, judgement, open_memory
+from tests.support import chat_model, io_of, judgement, open_memory
 
 HOME = ("default",)
 # Nobody said where the one half comes from; the other was imported.
@@ -81,7 +81,7 @@ class Planted:
         return self
 
     def notes(self) -> dict[str, Note]:
-        found = run(every_note(self.memory._sync, within(HOME)))
+        found = run(every_note(io_of(self.memory), within(HOME)))
         return {note.id: note for note in found}
 
     def found(self, fact: Fact, *, trust: bool = True) -> list[Hit]:
@@ -211,6 +211,6 @@ def _said(note: Note) -> tuple[Any, ...]:
 
 def _elsewhere(memory: AgenticMemory, id: str) -> str:
     """All that is stored but of one note."""
-    points = run(every_point(memory._sync))
+    points = run(every_point(io_of(memory)))
     of_others = [each.payload for each in points if id not in (each.id, each.payload.get("of"))]
     return json.dumps(of_others, ensure_ascii=False)

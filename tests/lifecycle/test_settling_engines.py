@@ -6,7 +6,7 @@ from amem_integrations import Status
 from amem_integrations.core.io import run
 from amem_integrations.lifecycle.audits import audit
 from tests.lifecycle.engines import KINDS, open_on
-from tests.support import again, chat_model, links_everything
+from tests.support import again, chat_model, io_of, links_everything
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -16,7 +16,7 @@ def test_superseding_auditing_proposing_and_undoing_on_every_engine(kind: str) -
         hearsay = memory.add("Hearsay about the cache")
         newer = memory.add("The redis cache holds 900 entries", source="user", supersedes=honest)
         assert again(memory, honest).valid_until == newer.created_at
-        run(audit(memory._sync, again(memory, honest), "why"))
+        run(audit(io_of(memory), again(memory, honest), "why"))
         assert [each.reason for each in memory.lifecycle.audits()] == ["why"]
         assert memory.lifecycle.resolve(honest, "keep").status is Status.FORMED
         [proposal] = [each for each in memory.lifecycle.proposals() if each.target == honest.id]

@@ -10,7 +10,7 @@ from amem_integrations.core.io import run
 from amem_integrations.errors import StoreWriteError
 from amem_integrations.stores.uses import all_uses
 from tests.llama_index.support import assistant, memory_of, user
-from tests.support import open_memory
+from tests.support import io_of, open_memory
 
 LESSON = "The violin lesson with Rosalyn is on Tuesday morning"
 ASKED = "When do I have to be where?"
@@ -31,7 +31,7 @@ def core(shared: AgenticMemory) -> Iterator[AgenticMemory]:
 
 
 def reported(core: AgenticMemory) -> list[tuple[int, str | None]]:
-    uses = run(all_uses(core._sync, ("calvin",)))
+    uses = run(all_uses(io_of(core), ("calvin",)))
     return [(len(use.notes), use.session) for use in uses]
 
 
@@ -79,4 +79,4 @@ def test_without_a_policy_nothing_is_reported() -> None:
         memory.put(user(ASKED))
         memory.get()
         memory.put(assistant(ANSWER))
-        assert run(core._sync.engine.count(match("kind", "use"))) == 0
+        assert run(io_of(core).engine.count(match("kind", "use"))) == 0

@@ -16,7 +16,7 @@ from amem_integrations.memory.items import MAX_KEY_BYTES, address_id, item_note,
 from amem_integrations.stores.codec import note_from, note_point
 from amem_integrations.stores.passages import passages
 from amem_integrations.stores.read import every_note
-from tests.support import EMBEDDER, open_memory
+from tests.support import EMBEDDER, io_of, open_memory
 
 NS = ("users", "ann")
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -102,7 +102,7 @@ def test_when_embedding_fails_nothing_is_written() -> None:
         deleted = {first[0].id: NS}
         with pytest.raises(RuntimeError):
             memory.perform(lambda rooms, io: write(rooms, io, notes, deleted, "off"))
-        assert [note.key for note in run(every_note(memory._sync))] == ["kept"]
+        assert [note.key for note in run(every_note(io_of(memory)))] == ["kept"]
 
 
 def test_add_takes_no_value() -> None:

@@ -11,7 +11,7 @@ import pytest
 from amem_integrations import AgenticMemory, Note, Status
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.memory.turns import Woven
-from tests.support import EMBEDDER, again, open_memory
+from tests.support import EMBEDDER, again, io_of, open_memory
 
 MEETING = "The board meeting is on Monday at ten."
 KAYAK = "I bought a red kayak from a shop in Kiel last summer."
@@ -347,7 +347,7 @@ def test_a_note_forgotten_while_it_is_repeated_leaves_no_link(
     memory: AgenticMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = memory.weave(MEETING, session="s").notes[0]
-    engine: Any = memory._sync.engine
+    engine: Any = io_of(memory).engine
     insert: Callable[..., Any] = engine.insert
 
     async def forgotten_just_before(points: Any) -> Any:

@@ -10,7 +10,7 @@ from amem_integrations import AgenticMemory
 from amem_integrations.core.io import run
 from amem_integrations.langgraph import AMemStore
 from amem_integrations.stores.read import every_point
-from tests.support import open_memory
+from tests.support import io_of, open_memory
 
 PREFIXES: list[tuple[str, ...]] = [(), ("a",), ("a", "b"), ("ab",), ("a*",)]
 NAMESPACES = [("a",), ("a", "b"), ("a", "b", "c"), ("ab",), ("b", "a"), ("a*",)]
@@ -68,7 +68,7 @@ def is_one(value: Any) -> bool:
 
 
 def emptied(memory: AgenticMemory) -> bool:
-    return [point.payload["kind"] for point in run(every_point(memory._sync))] == ["meta"]
+    return [point.payload["kind"] for point in run(every_point(io_of(memory)))] == ["meta"]
 
 
 @settings(max_examples=20)

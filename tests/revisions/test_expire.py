@@ -12,7 +12,7 @@ from amem_integrations.formation import commit
 from amem_integrations.memory.items import item_note, sweep, write
 from amem_integrations.revisions import expire
 from amem_integrations.stores.read import notes_by_id
-from tests.support import chat_model, open_memory
+from tests.support import chat_model, io_of, open_memory
 
 NS = ("users", "ann")
 
@@ -30,13 +30,13 @@ def memory(time: list[datetime]) -> Iterator[AgenticMemory]:
 
 def put(memory: AgenticMemory, key: str, text: str, minutes: float | None) -> Note:
     ttl = None if minutes is None else timedelta(minutes=minutes)
-    note = item_note(NS, key, "{}", [text], now=memory._sync.now(), ttl=ttl)
+    note = item_note(NS, key, "{}", [text], now=io_of(memory).now(), ttl=ttl)
     memory.perform(lambda rooms, io: write(rooms, io, [note], {}, "inline"))
     return now(memory, note)
 
 
 def now(memory: AgenticMemory, note: Note) -> Note:
-    return run(notes_by_id(memory._sync, [note.id]))[note.id]
+    return run(notes_by_id(io_of(memory), [note.id]))[note.id]
 
 
 def swept(memory: AgenticMemory) -> int:
@@ -74,7 +74,7 @@ def test_forming_a_note_keeps_its_time(memory: AgenticMemory, time: list[datetim
 def test_prolonging_starts_the_time_anew(memory: AgenticMemory, time: list[datetime]) -> None:
     forever, note = put(memory, "forever", "tea", None), put(memory, "k", "tea", 5)
     time[0] += timedelta(minutes=4)
-    run(expire.prolong(memory._sync, [note, forever]))
+    run(expire.prolong(io_of(memory), [note, forever]))
     prolonged = now(memory, note)
     assert prolonged.expires_at is not None
     assert prolonged.expires_at >= time[0] + timedelta(minutes=5)
@@ -85,7 +85,7 @@ def test_prolonging_starts_the_time_anew(memory: AgenticMemory, time: list[datet
 def test_prolonging_gives_no_time_to_a_note_that_has_none_by_now(memory: AgenticMemory) -> None:
     note = put(memory, "k", "tea", 5)
     put(memory, "k", "tea", None)
-    run(expire.prolong(memory._sync, [note]))
+    run(expire.prolong(io_of(memory), [note]))
     assert now(memory, note).expires_at is None
 
 
@@ -96,7 +96,7 @@ def test_prolonging_counts_for_a_note_that_was_formed_since_it_was_read(
     put(memory, "other", "Eviction policy", None)
     assert now(memory, read).version > read.version
     time[0] += timedelta(minutes=4)
-    run(expire.prolong(memory._sync, [read]))
+    run(expire.prolong(io_of(memory), [read]))
     assert now(memory, read).expires_at > read.expires_at
 
 
@@ -108,7 +108,7 @@ def test_a_note_read_while_it_is_formed_keeps_its_new_time(
 
     async def read_meanwhile(*args: Any, **options: Any) -> Any:
         time[0] += timedelta(minutes=1)
-        await expire.prolong(memory._sync, [note])
+        await expire.prolong(io_of(memory), [note])
         monkeypatch.setattr(commit, "embedded_points", embed)
         return await embed(*args, **options)
 
@@ -139,7 +139,7 @@ def test_what_is_used_while_it_is_swept_stays(
 ) -> None:
     note = put(memory, "k", "tea", 1)
     time[0] += timedelta(minutes=2)
-    io = memory._sync
+    io = io_of(memory)
 
     def event() -> None:
         if use == "read":
@@ -154,7 +154,7 @@ def test_what_is_used_while_it_is_swept_stays(
 
 
 def test_a_sweep_of_many_pages(memory: AgenticMemory, time: list[datetime]) -> None:
-    io = memory._sync
+    io = io_of(memory)
     notes = [
         item_note(NS, str(n), "{}", [], now=io.now(), ttl=timedelta(minutes=n % 2 or 10))
         for n in range(600)

@@ -8,13 +8,13 @@ import pytest
 from amem_integrations import Status
 from amem_integrations.core.io import run
 from amem_integrations.stores.read import every_point
-from tests.support import again, chat_model, judgement, links_everything, open_memory
+from tests.support import again, chat_model, io_of, judgement, links_everything, open_memory
 
 SECRET = "Rumpelstiltskin"
 
 
 def everything_stored(memory: Any) -> str:
-    points = run(every_point(memory._sync))
+    points = run(every_point(io_of(memory)))
     return json.dumps([point.payload for point in points], ensure_ascii=False)
 
 

@@ -14,7 +14,7 @@ from amem_integrations.revisions.forget import Forgotten
 from amem_integrations.stores.codec import revision_point
 from amem_integrations.stores.read import every_point
 from tests.lifecycle.engines import KINDS, TEXTS, open_on
-from tests.support import chat_model, open_memory
+from tests.support import chat_model, io_of, open_memory
 
 
 @pytest.fixture(params=KINDS)
@@ -31,7 +31,7 @@ def memory(request: pytest.FixtureRequest) -> Iterator[AgenticMemory]:
 
 
 def stored(memory: AgenticMemory, namespace: str) -> str:
-    points = [each.payload for each in run(every_point(memory._sync))]
+    points = [each.payload for each in run(every_point(io_of(memory)))]
     return json.dumps([each for each in points if namespace in (each.get("ns"), each.get("owner"))])
 
 
@@ -105,15 +105,15 @@ def test_forgetting_touches_no_record_of_another_namespace() -> None:
         assert other.revision is not None
         record = revision_point(other, other.revision)
         record.payload["influences"] = [gone.id]
-        run(memory._sync.engine.insert([record]))
+        run(io_of(memory).engine.insert([record]))
         assert memory.forget(gone).notes == 1
-        assert run(memory._sync.engine.get([record.id]))
+        assert run(io_of(memory).engine.get([record.id]))
 
 
 def test_a_forgetting_that_was_broken_off_can_be_repeated_when_the_note_is_gone() -> None:
     with open_memory(model=chat_model()) as memory:
         gone, *_ = memory.add_many(TEXTS)
-        run(memory._sync.engine.delete(ids([gone.id])))
+        run(io_of(memory).engine.delete(ids([gone.id])))
         assert memory.admin.check() != []
         forgotten = memory.forget(gone)
         assert forgotten.notes == 0

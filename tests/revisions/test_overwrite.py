@@ -12,7 +12,7 @@ from amem_integrations.errors import StoreError
 from amem_integrations.memory.items import item_note
 from amem_integrations.revisions.overwrite import overwrite
 from amem_integrations.stores.read import every_point, notes_by_id
-from tests.support import chat_model, open_memory
+from tests.support import chat_model, io_of, open_memory
 
 NS = ("users", "ann")
 
@@ -40,11 +40,11 @@ class Interfered:
 
 def given(memory: AgenticMemory, text: str) -> Note:
     value = f'{{"text":"{text}"}}'
-    return item_note(NS, "k", value, [text], now=memory._sync.now())
+    return item_note(NS, "k", value, [text], now=io_of(memory).now())
 
 
 def put(memory: AgenticMemory, text: str, *events: Callable[[], Any]) -> Note:
-    io, note = memory._sync, given(memory, text)
+    io, note = io_of(memory), given(memory, text)
     held = run(notes_by_id(io, [note.id])).get(note.id)
     watched = SyncIO(Interfered(io.engine, *events), io.sparse, io.embedder, None, io.now)  # type: ignore[attr-defined]
     return run(overwrite(watched, note, held, "test"))[0]
@@ -125,7 +125,7 @@ def test_history_goes_with_the_old_text() -> None:
             memory.add(f"Zanzibar {text}", namespace=NS)
         put(memory, "violin lesson")
         own = {given(memory, "x").id}
-        points = run(every_point(memory._sync))
+        points = run(every_point(io_of(memory)))
         assert not [point for point in points if point.payload.get("of") in own]
         assert memory.admin.check() == []
 
@@ -137,7 +137,7 @@ def test_the_same_text_keeps_its_history_and_takes_the_new_time() -> None:
         memory.add("Zanzibar trip", namespace=NS)
         before = memory.get(given(memory, "x").id, namespace=NS)
         assert before is not None
-        io = memory._sync
+        io = io_of(memory)
         again = item_note(
             NS, "k", '{"n":2}', ["redis cache"], now=io.now(), ttl=timedelta(minutes=5)
         )

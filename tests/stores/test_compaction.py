@@ -14,7 +14,7 @@ from amem_integrations.stores.edge import compaction
 from amem_integrations.stores.edge.compaction import compact, used
 from amem_integrations.stores.read import every_point
 from tests.stores.processes import next_line, running
-from tests.support import chat_model, open_memory
+from tests.support import chat_model, io_of, open_memory
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="an open directory cannot be replaced on Windows"
@@ -38,8 +38,8 @@ def path(home: Path) -> Path:
 
 def points_of(home: Path) -> dict[str, Point]:
     with open_memory(home) as memory:
-        engine = memory._sync.engine
-        ids = [point.id for point in run(every_point(memory._sync, EVERYTHING, fields=()))]
+        engine = io_of(memory).engine
+        ids = [point.id for point in run(every_point(io_of(memory), EVERYTHING, fields=()))]
         return {point.id: point for point in run(engine.get(ids, vectors=True))}
 
 
@@ -179,7 +179,7 @@ def test_what_is_no_collection_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_collection_that_does_not_describe_itself_is_left_alone(home: Path, path: Path) -> None:
     with open_memory(home) as memory:
-        run(memory._sync.engine.delete(ids([META_ID])))
+        run(io_of(memory).engine.delete(ids([META_ID])))
     with pytest.raises(StoreCorruptError, match="is gone"):
         compact(path)
     assert path.is_dir()

@@ -18,7 +18,7 @@ from amem_integrations.stores.read import every_point
 from amem_integrations.stores.usage import read_usage, save_usage
 from amem_integrations.testing import ScriptedChatModel
 from tests.stores.contract import Driven, engine_fixture, store_fixture
-from tests.support import EMBEDDER, chat_model, judgement, open_memory
+from tests.support import EMBEDDER, chat_model, io_of, judgement, open_memory, rooms_of
 
 __all__ = ["engine_fixture", "store_fixture"]
 
@@ -28,13 +28,13 @@ HOUR = timedelta(hours=1)
 USED = Usage(calls=1, tokens_in=10, tokens_out=2, seconds=0.5)
 
 
-def io_of(engine: Engine | Driven) -> SyncIO:
+def io_over(engine: Engine | Driven) -> SyncIO:
     return SyncIO(engine, None, EMBEDDER)  # type: ignore[arg-type]
 
 
 @pytest.fixture
 def io(engine: Driven) -> SyncIO:
-    return io_of(engine)
+    return io_over(engine)
 
 
 class Time:
@@ -185,10 +185,10 @@ async def test_a_save_that_a_forgetting_overtakes_leaves_nothing(engine: Driven)
 
         async def insert(self, points: Any) -> Any:
             ledger.forget(CALVIN)
-            await forget_namespace(io_of(engine), CALVIN)
+            await forget_namespace(io_over(engine), CALVIN)
             return await engine.insert(points)
 
-    await save_usage(io_of(Overtaken()), ledger)  # type: ignore[arg-type]
+    await save_usage(io_over(Overtaken()), ledger)  # type: ignore[arg-type]
     assert await engine.count(EVERYTHING) == 0
 
 
@@ -199,7 +199,7 @@ async def test_a_save_that_a_forgetting_overtakes_leaves_nothing(engine: Driven)
 async def test_a_write_that_fails_is_counted_and_made_up_for(engine: Driven, broken: str) -> None:
     ledger = Ledger()
     call(ledger)
-    await save_usage(io_of(engine), ledger)
+    await save_usage(io_over(engine), ledger)
     call(ledger)
     call(ledger, HOBBES)
 
@@ -210,10 +210,10 @@ async def test_a_write_that_fails_is_counted_and_made_up_for(engine: Driven, bro
     async def fails(*_: Any, **__: Any) -> Any:
         raise StoreWriteError("full")
 
-    await save_usage(io_of(Broken()), ledger)  # type: ignore[arg-type]
+    await save_usage(io_over(Broken()), ledger)  # type: ignore[arg-type]
     assert ledger.events() == {"usage.unsaved": 1}
-    await save_usage(io_of(engine), ledger)
-    assert await calls(io_of(engine)) == await calls(io_of(engine), ledger) == 3
+    await save_usage(io_over(engine), ledger)
+    assert await calls(io_over(engine)) == await calls(io_over(engine), ledger) == 3
     assert ledger.events() == {"usage.unsaved": 1}
 
 
@@ -310,8 +310,8 @@ def test_nothing_else_sees_usage_points(tmp_path: Path, look: Callable[[Any], ob
     with remembered(tmp_path) as memory:
         memory.add_many(["The redis cache", "The redis eviction policy"])
         before = look(memory)
-        run(save_usage(memory._sync, memory._rooms.settings.ledger))
-        assert run(memory._sync.engine.count(match("kind", "usage"))) == 1
+        run(save_usage(io_of(memory), rooms_of(memory).settings.ledger))
+        assert run(io_of(memory).engine.count(match("kind", "usage"))) == 1
         assert look(memory) == before
 
 
@@ -323,4 +323,4 @@ def test_forgetting_a_namespace_leaves_no_usage_of_it_anywhere(tmp_path: Path) -
         memory.admin.forget_namespace("calvin")
         assert memory.usage().total.calls == 0
     with remembered(tmp_path) as memory:
-        assert [point.payload["kind"] for point in run(every_point(memory._sync))] == ["meta"]
+        assert [point.payload["kind"] for point in run(every_point(io_of(memory)))] == ["meta"]

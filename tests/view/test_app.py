@@ -14,7 +14,7 @@ from amem_integrations.errors import StoreUnavailableError
 from amem_integrations.memory.admin import Admin
 from amem_integrations.view.addresses import note_page, page
 from amem_integrations.view.app import app
-from tests.support import chat_model, open_memory
+from tests.support import chat_model, io_of, open_memory
 from tests.view.conftest import HOME
 from tests.view.support import HERE, Browser
 
@@ -113,7 +113,7 @@ def test_looking_at_everything_writes_nothing(
         raw = memory.add("The cache waits", namespace=HOME, formation="off")
         memory.flush()
         before = points(memory)
-        engine: Any = type(memory._sync.engine)
+        engine: Any = type(io_of(memory).engine)
         for name in ("insert", "commit", "patch", "delete"):
             monkeypatch.setattr(engine, name, forbidden(name))
         looking = Browser(memory)
