@@ -20,7 +20,7 @@ from amem_integrations.core.io import run
 from amem_integrations.memory import build as assembly
 from amem_integrations.stores.codec import META_ID
 from amem_integrations.stores.open import Store
-from tests.support import io_of
+from tests.private import io_of
 
 _in_this_thread = threading.local()
 _open_store = assembly.open_store

@@ -18,11 +18,12 @@ from amem_integrations import (
     RecallOptions,
     ServerOptions,
 )
-from amem_integrations.core.io import IO
-from amem_integrations.memory.build import Assembly
-from amem_integrations.memory.pipeline import Rooms
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
 from tests.pool import POOL
+from tests.private import aio_of as aio_of
+from tests.private import assembly_of as assembly_of
+from tests.private import io_of as io_of
+from tests.private import rooms_of as rooms_of
 
 Judge = Callable[[str, list[dict[str, Any]]], Mapping[str, Any]]
 
@@ -183,22 +184,3 @@ def again(memory: AgenticMemory, note: Note | str) -> Note:
     found = memory.get(note)
     assert found is not None
     return found
-
-
-# Private parts of a memory, for tests of what no public call shows.
-
-
-def io_of(memory: AgenticMemory) -> IO:
-    return memory._sync
-
-
-def aio_of(memory: AgenticMemory) -> IO:
-    return memory._async
-
-
-def rooms_of(memory: AgenticMemory) -> Rooms:
-    return memory._rooms
-
-
-def assembly_of(memory: AgenticMemory) -> Assembly:
-    return memory._assembly

@@ -174,9 +174,9 @@ class Conversation(Memory):
             return await form.call(core, "forget", note, namespace=self.namespace)
         self._notes.forget_waiting()
         if self.scope == "user":
-            return await form.call(core, "forget_namespace", self.namespace)
+            return await form.call(core.admin, "forget_namespace", self.namespace)
         mine = {"session": self.session_id}
-        return await form.call(core, "forget_where", mine, namespace=self.namespace)
+        return await form.call(core.admin, "forget_where", mine, namespace=self.namespace)
 
     async def _close(self, form: Form) -> None:
         await self._notes.ingest(form, [])

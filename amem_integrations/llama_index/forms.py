@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, Protocol, TypeVar
 
-from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.operations import MemoryPart
 
 T = TypeVar("T")
 
 
 class Form(Protocol):
-    async def call(self, core: AgenticMemory, operation: str, *args: Any, **about: Any) -> Any:
+    async def call(self, core: MemoryPart, operation: str, *args: Any, **about: Any) -> Any:
         """The operation of that name: `search` means `asearch` in the async form."""
         ...
 
@@ -25,7 +25,7 @@ class Form(Protocol):
 
 
 class _Now:
-    async def call(self, core: AgenticMemory, operation: str, *args: Any, **about: Any) -> Any:
+    async def call(self, core: MemoryPart, operation: str, *args: Any, **about: Any) -> Any:
         return getattr(core, operation)(*args, **about)
 
     async def blocking(self, function: Callable[[], T]) -> T:
@@ -33,7 +33,7 @@ class _Now:
 
 
 class _Awaited:
-    async def call(self, core: AgenticMemory, operation: str, *args: Any, **about: Any) -> Any:
+    async def call(self, core: MemoryPart, operation: str, *args: Any, **about: Any) -> Any:
         return await getattr(core, f"a{operation}")(*args, **about)
 
     async def blocking(self, function: Callable[[], T]) -> T:
