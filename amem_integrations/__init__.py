@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from amem_integrations.memory.client import AgenticMemory as AgenticMemory
     from amem_integrations.memory.options import FormationOptions as FormationOptions
     from amem_integrations.memory.options import ServerOptions as ServerOptions
-    from amem_integrations.memory.turns import Woven as Woven
+    from amem_integrations.memory.turns import TurnResult as TurnResult
     from amem_integrations.memory.worker import MemoryWorker as MemoryWorker
     from amem_integrations.recall.last import Recall as Recall
     from amem_integrations.recall.options import RecallOptions as RecallOptions
@@ -52,7 +52,7 @@ _HOMES = {
     "Recall": ".recall.last",
     "Revision": ".core.note",
     "Status": ".core.note",
-    "Woven": ".memory.turns",
+    "TurnResult": ".memory.turns",
 }
 
 __all__ = [
@@ -76,7 +76,7 @@ __all__ = [
     "Revision",
     "ServerOptions",
     "Status",
-    "Woven",
+    "TurnResult",
 ]
 __version__ = "0.1.0"
 

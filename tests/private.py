@@ -3,7 +3,7 @@
 from amem_integrations import AgenticMemory
 from amem_integrations.core.io import IO
 from amem_integrations.memory.build import Assembly
-from amem_integrations.memory.pipeline import Rooms
+from amem_integrations.memory.pipeline import Wiring
 
 
 def io_of(memory: AgenticMemory) -> IO:
@@ -14,8 +14,8 @@ def aio_of(memory: AgenticMemory) -> IO:
     return memory._async
 
 
-def rooms_of(memory: AgenticMemory) -> Rooms:
-    return memory._rooms
+def wiring_of(memory: AgenticMemory) -> Wiring:
+    return memory._wiring
 
 
 def assembly_of(memory: AgenticMemory) -> Assembly:

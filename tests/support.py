@@ -23,7 +23,7 @@ from tests.pool import POOL
 from tests.private import aio_of as aio_of
 from tests.private import assembly_of as assembly_of
 from tests.private import io_of as io_of
-from tests.private import rooms_of as rooms_of
+from tests.private import wiring_of as wiring_of
 
 Judge = Callable[[str, list[dict[str, Any]]], Mapping[str, Any]]
 

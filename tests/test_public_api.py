@@ -61,7 +61,7 @@ def test_the_public_names_are_these() -> None:
         "Recall",
         "Revision",
         "Status",
-        "Woven",
+        "TurnResult",
     ]
 
 

@@ -2,7 +2,7 @@
 
 Everything is a stretch of the text itself. An idea begins where words announce a new matter.
 Two telling sentences that have nothing in common may be two ideas, and mostly are one: that is
-for a model to say. `formation.weave` calls this.
+for a model to say. `formation.segments` calls this.
 """
 
 import re

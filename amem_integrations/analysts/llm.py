@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from amem_integrations.analysts import answers
 from amem_integrations.analysts.prompts import batch, construct, distil, evolve, fuse, link
-from amem_integrations.analysts.prompts import turn as weave
+from amem_integrations.analysts.prompts import turn as segment
 from amem_integrations.analysts.prompts.rendering import cut, handles
 from amem_integrations.core.analysis import (
     ChatReply,
@@ -118,16 +118,16 @@ class ChatAnalyst:
         request = ChatRequest("batch", messages, batch.schema(offered, len(new)))
         return await self._ask(io, request, read, insist=False)
 
-    async def weave(self, io: IO, turn: Turn) -> list[IdeaProposal]:
+    async def segment(self, io: IO, turn: Turn) -> list[IdeaProposal]:
         """Asked once: what cannot be read is not asked for again, statistics stand ready."""
         offered = handles(turn.candidates)
         size = len(turn.sentences)
-        messages = weave.messages(turn, instructions=self.instructions)
-        reply = await io.chat(ChatRequest("weave", messages, weave.schema(size, offered)))
+        messages = segment.messages(turn, instructions=self.instructions)
+        reply = await io.chat(ChatRequest("segment", messages, segment.schema(size, offered)))
         try:
             return _read(reply, lambda answer: answers.ideas(answer, offered, size))
         except answers.UnusableAnswerError as problem:
-            raise _failure("weave", problem, retryable=False) from problem
+            raise _failure("segment", problem, retryable=False) from problem
 
     async def distil(self, io: IO, notes: Sequence[Note]) -> Distilled | None:
         messages = distil.messages(notes, instructions=self.instructions)

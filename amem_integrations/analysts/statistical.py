@@ -115,8 +115,8 @@ class FreeAnalyst:
         """
         return [await self.fuse(io, subject) for subject in subjects]
 
-    async def weave(self, io: IO, turn: Turn) -> None:
-        """`Analyst.weave`: knows no more about a turn than was found by statistics before.
+    async def segment(self, io: IO, turn: Turn) -> None:
+        """`Analyst.segment`: knows no more about a turn than was found by statistics before.
 
         Args:
             io: not asked for anything.

@@ -244,7 +244,7 @@ class Message:
 class ChatRequest:
     """A question to a chat model whose answer must fit a JSON schema.
 
-    step: "construct", "link", "evolve", "fuse", "batch", "weave" or "distil"; for counting and
+    step: "construct", "link", "evolve", "fuse", "batch", "segment" or "distil"; for counting and
         tracing.
     again: whether it has been put before, and failed or brought nothing that could be read.
     """

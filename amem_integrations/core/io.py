@@ -240,7 +240,7 @@ class Analyst(Protocol):
         """
         ...
 
-    async def weave(self, io: "IO", turn: Turn) -> list[IdeaProposal] | None:
+    async def segment(self, io: "IO", turn: Turn) -> list[IdeaProposal] | None:
         """The ideas of a turn about which statistics are in doubt; None: they know best."""
         ...
 

@@ -49,7 +49,7 @@ class Link:
         reason: why, in words.
         created_at: when it was made.
         kind: "related", "same-matter", "cause", "sequence", …; "repeats" or "corrects" where a turn
-            was woven, and those outlast a new formation; "distils" to what a note says in short.
+            was stored, and those outlast a new formation; "distils" to what a note says in short.
         weight: how strong it is, in (0, 1].
         used_at: when its weight was last moved by a use of its notes; None if never.
 

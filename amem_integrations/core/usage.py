@@ -75,7 +75,7 @@ class UsageReport:
 
     Attributes:
         total: all of it.
-        by_step: "construct", "link", "evolve", "fuse", "batch" and "weave", those that occurred.
+        by_step: "construct", "link", "evolve", "fuse", "batch" and "segment", those that occurred.
         by_mode: "staged", "fused" and "batched", likewise.
 
     Examples:

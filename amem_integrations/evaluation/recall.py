@@ -123,7 +123,7 @@ def hits_of(
 ) -> list[Hit]:
     """What a search among the notes of one conversation finds."""
     return filled.memory.perform(
-        lambda rooms, io: search(
+        lambda wiring, io: search(
             io,
             text,
             namespace=filled.home(conversation),

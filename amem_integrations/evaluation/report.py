@@ -18,7 +18,7 @@ from amem_integrations.evaluation.metrics import scores
 from amem_integrations.evaluation.questions import QuestionEmbedder
 from amem_integrations.evaluation.recall import Run, Setup
 from amem_integrations.evaluation.resampling import Estimate, Resampling
-from amem_integrations.memory.operations import Rooms
+from amem_integrations.memory.operations import Wiring
 
 __all__ = ["Scored", "score"]
 
@@ -117,9 +117,9 @@ def fingerprint(filled: Filled, setup: Setup | None, **further: Any) -> dict[str
     """Everything that the numbers depend on, times apart, and a digest of it."""
     options, dataset = filled.memory.options, filled.dataset
 
-    async def parts(rooms: Rooms, io: IO) -> dict[str, Any]:
+    async def parts(wiring: Wiring, io: IO) -> dict[str, Any]:
         return {
-            "analyst": None if options.formation == "off" else rooms.analyst_name,
+            "analyst": None if options.formation == "off" else wiring.analyst_name,
             "sparse": io.sparse.name,
             "engine": type(io.engine).__name__,
         }

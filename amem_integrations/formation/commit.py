@@ -190,9 +190,9 @@ def _formed(
 ) -> Note:
     offered = judged.offered(note, present)
     proposed = accepted_links(note, judged.proposed.links, offered, present, now, tally, likeness)
-    # What the turn was woven with outranks what else may be said of the same note.
-    woven = {link.to for link in note.outgoing}
-    links = (*note.outgoing, *(link for link in proposed if link.to not in woven))
+    # What `add_turn` found outranks what else may be said of the same note.
+    linked = {link.to for link in note.outgoing}
+    links = (*note.outgoing, *(link for link in proposed if link.to not in linked))
     formed = understood(note, judged.proposed.understanding).evolve(
         links=links, status=Status.FORMED, last_error=None
     )

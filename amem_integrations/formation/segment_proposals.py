@@ -1,6 +1,6 @@
 """What a model proposes about a turn, and what of that is taken.
 
-Asked by `weave`, once and only in doubt; the statistics stand wherever it fails.
+Asked by `add_turn`, once and only in doubt; the statistics stand wherever it fails.
 """
 
 import logging
@@ -28,7 +28,7 @@ MOST_OF_NOTHING, LEAST_SAID, LEAST_NEAR = 2.0, 0.3, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Strand:
+class Segment:
     """One idea of a turn, as a note not yet stored, and what it was found to be."""
 
     note: Note
@@ -38,17 +38,17 @@ class Strand:
 async def asked(io: IO, settings: Settings, turn: Turn) -> list[IdeaProposal] | None:
     """What the analyst proposes; None where that cannot be had, which is counted."""
     account = settings.ledger.account(turn.note.namespace, settings.mode)
-    settings.ledger.count("weave.asked")
+    settings.ledger.count("turn.asked")
     try:
-        proposed = await settings.analyst.weave(MeteredIO(io, account), turn)
+        proposed = await settings.analyst.segment(MeteredIO(io, account), turn)
     except StoreError:
         raise
     except Exception as error:
         if is_interrupt(error):
             raise
         reason = error.reason if isinstance(error, AnalysisError) else type(error).__name__
-        settings.ledger.count("weave.fallback")
-        _LOG.warning("A turn was woven by statistics; the model failed (%s).", reason)
+        settings.ledger.count("turn.fallback")
+        _LOG.warning("The model failed; statistics split the turn (%s).", reason)
         _LOG.debug("Why.", exc_info=error)
         proposed = None
     await save_usage(io, settings.ledger, every=_SAVED_AFTER)
@@ -75,17 +75,17 @@ class Judge:
     names: frozenset[str]
     count: Callable[[str], None]
 
-    def settle(self, strand: Strand, proposal: IdeaProposal) -> Verdict:
+    def settle(self, segment: Segment, proposal: IdeaProposal) -> Verdict:
         """The proposed verdict where nothing speaks against it, else that of the statistics."""
-        refusal = self._refusal(strand, proposal)
+        refusal = self._refusal(segment, proposal)
         if refusal is not None:
-            self.count(f"weave.dropped.{refusal}")
-            return strand.verdict
+            self.count(f"turn.dropped.{refusal}")
+            return segment.verdict
         reason = "so the model judged"
         return Verdict(proposal.kind, reason, proposal.of)
 
-    def _refusal(self, strand: Strand, proposal: IdeaProposal) -> str | None:
-        keys, mass = ideas.mass_of(strand.note.content, self.corpus, self.names)
+    def _refusal(self, segment: Segment, proposal: IdeaProposal) -> str | None:
+        keys, mass = ideas.mass_of(segment.note.content, self.corpus, self.names)
         if proposal.kind == "nothing":
             return "nothing" if mass > MOST_OF_NOTHING else None
         if proposal.of is None:

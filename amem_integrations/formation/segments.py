@@ -1,7 +1,7 @@
-"""Weaving: what each idea of a turn is, settled before any of it is stored.
+"""What each idea of a turn is, settled before any of it is stored.
 
 Statistics decide; where they are in doubt a chat model may be asked once, and its answer is a
-proposal like any other. Nothing is written here: `weaving` at the front stores what comes out.
+proposal like any other. Nothing is written here: `memory.turns` stores what comes out.
 """
 
 import uuid
@@ -17,7 +17,7 @@ from amem_integrations.core.io import IO, Query, Vector
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import CORRECTS, REPEATS, Link, Note, Status, note_id
 from amem_integrations.formation.candidates import older_than, similarity
-from amem_integrations.formation.segment_proposals import Judge, Strand, as_ranges, asked
+from amem_integrations.formation.segment_proposals import Judge, Segment, as_ranges, asked
 from amem_integrations.formation.state import Settings
 from amem_integrations.stores.codec import note_from, within
 from amem_integrations.stores.passages import FIRST_PASSAGES, passages, sparse_text
@@ -34,14 +34,14 @@ _WEIGHTS = {"repetition": 1.0, "correction": 0.9}
 
 
 @dataclass(frozen=True, slots=True)
-class Unwoven:
-    """What weaving makes of a turn. vectors: by the texts that they stand for."""
+class Segmentation:
+    """The segments of a turn. vectors: by the texts that they stand for."""
 
-    strands: tuple[Strand, ...]
+    segments: tuple[Segment, ...]
     vectors: Mapping[str, Vector]
 
 
-async def weave(io: IO, settings: Settings, turn: Note, *, ask: bool) -> Unwoven:
+async def segment_turn(io: IO, settings: Settings, turn: Note, *, ask: bool) -> Segmentation:
     """The ideas of a turn as notes, with their links, none of them stored.
 
     turn: a raw note of all of it. ask: whether a model may be asked.
@@ -54,10 +54,10 @@ async def weave(io: IO, settings: Settings, turn: Note, *, ask: bool) -> Unwoven
     around = _Around(before, corpus, names)
     starts = ideas.announced(parts)
     ranges = list(zip(starts, [*starts[1:], len(parts)], strict=True))
-    strands, known, vectors = await _strands(io, turn, parts, ranges, around, {})
+    segments, known, vectors = await _segments(io, turn, parts, ranges, around, {})
     if not ask or settings.analyst.needs_statistics:
-        return _unwoven(strands, vectors)
-    doubtful = not all(strand.verdict.sure for strand in strands)
+        return _segmentation(segments, vectors)
+    doubtful = not all(segment.verdict.sure for segment in segments)
     if doubtful or await _is_unclear(io, parts, starts, vectors):
         offered = _offered(turn, known.values(), around)
         sentences = tuple(part.text for part in parts)
@@ -67,13 +67,13 @@ async def weave(io: IO, settings: Settings, turn: Note, *, ask: bool) -> Unwoven
             wanted = as_ranges(proposed, len(parts))
             if [span for span, _ in wanted] != ranges:
                 spans = [span for span, _ in wanted]
-                strands, known, vectors = await _strands(io, turn, parts, spans, around, vectors)
+                segments, known, vectors = await _segments(io, turn, parts, spans, around, vectors)
             judge = Judge(offered, corpus, names, settings.ledger.count)
-            strands = [
-                replace(strand, verdict=judge.settle(strand, proposal))
-                for strand, (_, proposal) in zip(strands, wanted, strict=True)
+            segments = [
+                replace(segment, verdict=judge.settle(segment, proposal))
+                for segment, (_, proposal) in zip(segments, wanted, strict=True)
             ]
-    return _unwoven(strands, vectors)
+    return _segmentation(segments, vectors)
 
 
 # -- what is around --------------------------------------------------------------------------
@@ -162,15 +162,15 @@ async def _is_unclear(
     )
 
 
-async def _strands(
+async def _segments(
     io: IO,
     turn: Note,
     parts: Sequence[ideas.Sentence],
     ranges: Sequence[tuple[int, int]],
     around: _Around,
     known: Mapping[str, Vector],
-) -> tuple[list[Strand], dict[str, tuple[Candidate, ...]], dict[str, Vector]]:
-    """A strand for each range, the candidates of each, and the vectors of their texts."""
+) -> tuple[list[Segment], dict[str, tuple[Candidate, ...]], dict[str, Vector]]:
+    """A segment for each range, the candidates of each, and the vectors of their texts."""
     notes = spans(turn, parts, ranges, io.now) if len(ranges) > 1 else [turn]
     texts = [text for note in notes for text in passages(note)[:FIRST_PASSAGES]]
     vectors = await vectors_of(io, texts, known)
@@ -178,14 +178,14 @@ async def _strands(
         *(_candidates(io, note, vectors[passages(note)[0]], around.before) for note in notes)
     )
     candidates = {note.id: each for note, each in zip(notes, found, strict=True)}
-    strands = [
-        Strand(
+    segments = [
+        Segment(
             note,
             turns.weigh(note, candidates[note.id], around.before, around.corpus, around.names),
         )
         for note in notes
     ]
-    return strands, candidates, vectors
+    return segments, candidates, vectors
 
 
 def spans(
@@ -216,23 +216,23 @@ def spans(
     return notes
 
 
-def _unwoven(strands: Sequence[Strand], vectors: Mapping[str, Vector]) -> Unwoven:
-    return Unwoven(tuple(map(_linked, strands)), vectors)
+def _segmentation(segments: Sequence[Segment], vectors: Mapping[str, Vector]) -> Segmentation:
+    return Segmentation(tuple(map(_linked, segments)), vectors)
 
 
-def _linked(strand: Strand) -> Strand:
-    """The strand with the link and the status that its verdict gives its note."""
-    note, verdict = strand.note, strand.verdict
+def _linked(segment: Segment) -> Segment:
+    """The segment with the link and the status that its verdict gives its note."""
+    note, verdict = segment.note, segment.verdict
     status = Status.PLAIN if verdict.kind in ("nothing", "repetition") else Status.RAW
     links: tuple[Link, ...] = ()
     if verdict.of is not None and verdict.kind in _KINDS:
         kind = _KINDS[verdict.kind]
         weight = _WEIGHTS[verdict.kind]
         links = (Link(note.id, verdict.of, verdict.reason, note.created_at, kind, weight),)
-    return replace(strand, note=replace(note, status=status, links=links))
+    return replace(segment, note=replace(note, status=status, links=links))
 
 
-async def woven_before(io: IO, turn: Note) -> list[Note]:
+async def earlier_notes(io: IO, turn: Note) -> list[Note]:
     """The notes that a turn of this key was made into, in its order; empty for a new one."""
     whole = await load(io, [turn.id], turn.namespace)
     return [*whole.values(), *await pieces(io, turn.key, turn.namespace)]

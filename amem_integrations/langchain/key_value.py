@@ -18,7 +18,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.items import address_id, item_note, value_of, write
 from amem_integrations.memory.operations import NamespaceLike
-from amem_integrations.memory.pipeline import Rooms
+from amem_integrations.memory.pipeline import Wiring
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import every_point, notes_by_id
 
@@ -67,21 +67,21 @@ class AMemKeyValueStore(BaseStore[str, V]):
 
     def mset(self, key_value_pairs: Sequence[tuple[str, V]]) -> None:
         """Keep each value under its key; of several under one key, the last."""
-        self._memory.perform(lambda rooms, io: _set(rooms, io, self._namespace, key_value_pairs))
+        self._memory.perform(lambda wiring, io: _set(wiring, io, self._namespace, key_value_pairs))
 
     async def amset(self, key_value_pairs: Sequence[tuple[str, V]]) -> None:
         """`mset`, awaited."""
         await self._memory.aperform(
-            lambda rooms, io: _set(rooms, io, self._namespace, key_value_pairs)
+            lambda wiring, io: _set(wiring, io, self._namespace, key_value_pairs)
         )
 
     def mdelete(self, keys: Sequence[str]) -> None:
         """Delete the keys with their values; those that are not there do not matter."""
-        self._memory.perform(lambda rooms, io: _delete(rooms, io, self._namespace, keys))
+        self._memory.perform(lambda wiring, io: _delete(wiring, io, self._namespace, keys))
 
     async def amdelete(self, keys: Sequence[str]) -> None:
         """`mdelete`, awaited."""
-        await self._memory.aperform(lambda rooms, io: _delete(rooms, io, self._namespace, keys))
+        await self._memory.aperform(lambda wiring, io: _delete(wiring, io, self._namespace, keys))
 
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
         """The keys that start with `prefix`, or all of them."""
@@ -105,7 +105,7 @@ async def _get(io: IO, namespace: Namespace, keys: Sequence[str]) -> list[Any]:
 
 
 async def _set(
-    rooms: Rooms, io: IO, namespace: Namespace, pairs: Sequence[tuple[str, Any]]
+    wiring: Wiring, io: IO, namespace: Namespace, pairs: Sequence[tuple[str, Any]]
 ) -> None:
     _ids(namespace, [key for key, _ in pairs])
     notes = {
@@ -113,13 +113,13 @@ async def _set(
         for key, value in pairs
     }
     if notes:
-        await write(rooms, io, list(notes.values()), {}, "off")
+        await write(wiring, io, list(notes.values()), {}, "off")
 
 
-async def _delete(rooms: Rooms, io: IO, namespace: Namespace, keys: Sequence[str]) -> None:
+async def _delete(wiring: Wiring, io: IO, namespace: Namespace, keys: Sequence[str]) -> None:
     deleted = dict.fromkeys(_ids(namespace, keys), namespace)
     held = await notes_by_id(io, deleted)
-    await write(rooms, io, [], dict.fromkeys(held, namespace), rooms.formation)
+    await write(wiring, io, [], dict.fromkeys(held, namespace), wiring.formation)
 
 
 async def _keys(io: IO, namespace: Namespace, prefix: str) -> list[str]:

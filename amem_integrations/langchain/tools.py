@@ -19,7 +19,7 @@ from amem_integrations.errors import InvalidInputError, NoteNotFoundError, logga
 from amem_integrations.langchain.identity import Identity, namespace_resolver
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import add, require
-from amem_integrations.memory.pipeline import Formation, Rooms, have_formed
+from amem_integrations.memory.pipeline import Formation, Wiring, have_formed
 from amem_integrations.memory.search import find
 from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.prompt import pack
@@ -110,10 +110,10 @@ def create_memory_tools(
     check_relevance(min_relevance)
 
     def look(query: str, limit: int, offset: int, filter: dict[str, Any] | None) -> Any:
-        async def found(rooms: Rooms, io: IO, labels: Namespace) -> str:
+        async def found(wiring: Wiring, io: IO, labels: Namespace) -> str:
             k = _WINDOW * math.ceil((offset + limit) / _WINDOW)
             hits = await find(
-                rooms,
+                wiring,
                 io,
                 query,
                 namespace=labels,
@@ -124,7 +124,7 @@ def create_memory_tools(
             )
             page = hits[offset : offset + limit]
             packed = pack(page, token_budget, ids=True)
-            rooms.recalls.shown(labels, page, packed)
+            wiring.recalls.shown(labels, page, packed)
             left_out = sum(hit.note.id not in packed for hit in page)
             if not left_out:
                 return packed or _NOTHING
@@ -133,12 +133,12 @@ def create_memory_tools(
         return _guarded("search_memory", resolve(), found)
 
     def manage(content: str | None, action: Action, id: str | None, supersedes: str | None) -> Any:
-        async def managed(rooms: Rooms, io: IO, labels: Namespace) -> str:
+        async def managed(wiring: Wiring, io: IO, labels: Namespace) -> str:
             if action == "create":
                 if id is not None:
                     raise InvalidInputError("A new memory gets its id by itself; leave id out.")
                 item = {**_item(content), "supersedes": supersedes or None}
-                [note] = await add(rooms, io, [item], labels, formation)
+                [note] = await add(wiring, io, [item], labels, formation)
                 return f"Created memory {note.id}"
             if supersedes:
                 raise InvalidInputError("Only a new memory supersedes another; leave it out.")
@@ -146,11 +146,11 @@ def create_memory_tools(
                 raise InvalidInputError(f"To {action} a memory, say which: id is missing.")
             held = await require(io, id, labels)
             if action == "update":
-                await add(rooms, io, [{**_item(content), "key": held.key}], labels, formation)
+                await add(wiring, io, [{**_item(content), "key": held.key}], labels, formation)
                 return f"Updated memory {id}"
-            forgotten = await forget(io, id, labels, rooms.analyst_name)
-            rooms.recalls.drop(labels)
-            await have_formed(rooms, io, formation, unformed={labels: forgotten.unformed})
+            forgotten = await forget(io, id, labels, wiring.analyst_name)
+            wiring.recalls.drop(labels)
+            await have_formed(wiring, io, formation, unformed={labels: forgotten.unformed})
             return f"Deleted memory {id}"
 
         return _guarded("manage_memory", resolve(), managed)
@@ -210,13 +210,13 @@ def _item(content: str | None) -> dict[str, Any]:
 
 
 def _guarded(
-    tool: str, labels: Namespace, operation: Callable[[Rooms, IO, Namespace], Awaitable[T]]
-) -> Callable[[Rooms, IO], Any]:
+    tool: str, labels: Namespace, operation: Callable[[Wiring, IO, Namespace], Awaitable[T]]
+) -> Callable[[Wiring, IO], Any]:
     """The operation, so that what fails in it is something the model can be told."""
 
-    async def guarded(rooms: Rooms, io: IO) -> T:
+    async def guarded(wiring: Wiring, io: IO) -> T:
         try:
-            return await operation(rooms, io, labels)
+            return await operation(wiring, io, labels)
         except GraphBubbleUp:
             raise
         except NoteNotFoundError as error:
@@ -226,7 +226,7 @@ def _guarded(
         except Exception as error:
             _LOG.warning("The tool %s failed (%s).", tool, loggable(error))
             _LOG.debug("Why.", exc_info=error)
-            rooms.settings.ledger.count(f"langchain.{tool}.failed")
+            wiring.settings.ledger.count(f"langchain.{tool}.failed")
             raise ToolException(_UNAVAILABLE) from error
 
     return guarded

@@ -36,7 +36,7 @@ from amem_integrations.langgraph.requests import (
     requests,
 )
 from amem_integrations.memory.items import value_of, write
-from amem_integrations.memory.pipeline import Formation, Rooms
+from amem_integrations.memory.pipeline import Formation, Wiring
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.paging import nearest, newest
 from amem_integrations.recall.search import search
@@ -60,7 +60,7 @@ class Settings:
 _EACH_ITEM = RecallOptions(fold=False)
 
 
-async def carry_out(rooms: Rooms, io: IO, settings: Settings, ops: Iterable[Op]) -> list[Result]:
+async def carry_out(wiring: Wiring, io: IO, settings: Settings, ops: Iterable[Op]) -> list[Result]:
     """The operations' results, in their order."""
     wanted = requests(ops, settings.fields, io.now)
     now = io.now() if settings.omit_expired else None
@@ -75,7 +75,7 @@ async def carry_out(rooms: Rooms, io: IO, settings: Settings, ops: Iterable[Op])
     await prolong(io, read.values())
     if wanted.puts or wanted.deleted:
         puts = list(wanted.puts.values())
-        await write(rooms, io, puts, wanted.deleted, settings.formation)
+        await write(wiring, io, puts, wanted.deleted, settings.formation)
     return results
 
 

@@ -28,7 +28,7 @@ from amem_integrations.langgraph.turns import last_turn, said
 from amem_integrations.memory.attachments import Captioner, Captioning, captioned, captioning_of
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import add
-from amem_integrations.memory.pipeline import Rooms
+from amem_integrations.memory.pipeline import Wiring
 
 _LOG = logging.getLogger(__name__)
 
@@ -147,16 +147,16 @@ def _accepting(
 ) -> Any:
     turn, unusable = said(last_turn(messages), thread)
 
-    async def accepted(rooms: Rooms, io: IO) -> dict[str, Any]:
-        count = rooms.settings.ledger.count
+    async def accepted(wiring: Wiring, io: IO) -> dict[str, Any]:
+        count = wiring.settings.ledger.count
         count("langgraph.remember.unusable", unusable)
         try:
             items = await captioned(io, count, captioning, turn)
-            notes = await add(rooms, io, items, labels, "off")
+            notes = await add(wiring, io, items, labels, "off")
         except Exception as error:
             _LOG.warning("A turn could not be remembered (%s).", loggable(error))
             _LOG.debug("Why.", exc_info=error)
-            rooms.settings.ledger.count("langgraph.remember.failed")
+            wiring.settings.ledger.count("langgraph.remember.failed")
             return {}
         raw = [note for note in notes if note.status is Status.RAW]
         return dict(initial_state(raw)) if raw else {}

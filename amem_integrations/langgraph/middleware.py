@@ -34,9 +34,9 @@ from amem_integrations.memory.attachments import Captioner, Captioning, captione
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import add
 from amem_integrations.memory.options import check_choice
-from amem_integrations.memory.pipeline import Formation, Rooms
+from amem_integrations.memory.pipeline import Formation, Wiring
 from amem_integrations.memory.search import find
-from amem_integrations.memory.turns import weave_turn
+from amem_integrations.memory.turns import add_turn
 from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.prompt import pack, shown_in
 
@@ -73,8 +73,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         tools: give the agent search_memory and manage_memory, if its model can call tools.
         review: with write="after_agent", stop at an `interrupt` before a turn's notes are
             committed, as `create_memory_graph` does; the agent needs a checkpointer.
-        weave: remember only what is new in what was said, idea by idea, as `AgenticMemory.weave`
-            does.
+        split_turns: store turns with `AgenticMemory.add_turn`: only what is new in them is formed.
         captioner: describes the images, audio and files of a message in words; a function of an
             `Attachment`, or a `Captioning`. Without one they are only counted, in the note's
             metadata.
@@ -109,7 +108,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         write: Write = "background",
         tools: bool = True,
         review: bool = False,
-        weave: bool = False,
+        split_turns: bool = False,
         captioner: Captioner | Captioning | None = None,
     ) -> None:
         super().__init__()
@@ -119,8 +118,10 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             raise InvalidInputError(
                 f'review=True needs write="after_agent", where the agent waits; got {write!r}.'
             )
-        if review and weave:
-            raise InvalidInputError("review=True shows whole turns; weave=True takes them apart.")
+        if review and split_turns:
+            raise InvalidInputError(
+                "review=True shows whole turns; split_turns=True takes them apart."
+            )
         self.tools = (
             create_memory_tools(memory, namespace=namespace, hops=hops, min_relevance=min_relevance)
             if tools
@@ -133,7 +134,7 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._token_budget = token_budget
         self._min_relevance = min_relevance
         self._write = write
-        self._weave = weave
+        self._split_turns = split_turns
         self._captioning = captioning_of(captioner)
         self._reviewing: Any = (
             create_memory_graph(memory, namespace=namespace, review=True, captioner=captioner)
@@ -199,19 +200,19 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _recall(
         self, request: ModelRequest[Any]
-    ) -> Callable[[Rooms, IO], Coroutine[Any, Any, str]]:
+    ) -> Callable[[Wiring, IO], Coroutine[Any, Any, str]]:
         labels, thread = self._resolve(), thread_id()
         turn = _turn(request.messages, labels, thread)
         shown = keys(request.messages, thread)
 
-        async def recalled(rooms: Rooms, io: IO) -> str:
+        async def recalled(wiring: Wiring, io: IO) -> str:
             if turn is None:
                 return ""
             with self._lock:
                 known = self._recalled.get(turn)
             if known is None:
                 *_, query = turn
-                known = await self._searched(rooms, io, labels, query, shown)
+                known = await self._searched(wiring, io, labels, query, shown)
                 with self._lock:
                     self._recalled[turn] = known
                     while len(self._recalled) > _MOST_TURNS:
@@ -221,12 +222,12 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return recalled
 
     async def _searched(
-        self, rooms: Rooms, io: IO, labels: Namespace, query: str, shown: list[str]
+        self, wiring: Wiring, io: IO, labels: Namespace, query: str, shown: list[str]
     ) -> tuple[str, list[Hit]]:
         """What the model is told; and which hits, where it counts what comes of them."""
         try:
             hits = await find(
-                rooms,
+                wiring,
                 io,
                 query,
                 namespace=labels,
@@ -236,15 +237,15 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 min_relevance=self._min_relevance,
             )
             told = pack(hits, self._token_budget)
-            rooms.recalls.shown(labels, hits, told)
-            return told, [] if rooms.policy is None else shown_in(hits, told)
+            wiring.recalls.shown(labels, hits, told)
+            return told, [] if wiring.policy is None else shown_in(hits, told)
         except Exception as error:
-            _failed(rooms, "recall", error)
+            _failed(wiring, "recall", error)
             return "", []
 
     def _end_turn(
         self, state: AgentState[Any]
-    ) -> Callable[[Rooms, IO], Coroutine[Any, Any, None]] | None:
+    ) -> Callable[[Wiring, IO], Coroutine[Any, Any, None]] | None:
         """What is left to do: to report which of the notes the answer made use of."""
         turn = _turn(state["messages"], self._resolve(), thread_id())
         if turn is None:
@@ -256,11 +257,11 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         labels, thread, _, query = turn
         *_, answer = last_turn(state["messages"])
 
-        async def report(rooms: Rooms, io: IO) -> None:
+        async def report(wiring: Wiring, io: IO) -> None:
             try:
                 await feedback_from_reply(io, labels, hits, str(answer.text), query, thread)
             except Exception as error:
-                _failed(rooms, "feedback", error)
+                _failed(wiring, "feedback", error)
 
         return report
 
@@ -270,24 +271,26 @@ class AMemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if _LOG.isEnabledFor(logging.INFO) and _turn(state["messages"], labels, thread_id()):
             _LOG.info("%s", self._memory.last_recall(labels))
 
-    def _remember(self, state: AgentState[Any]) -> Callable[[Rooms, IO], Coroutine[Any, Any, None]]:
+    def _remember(
+        self, state: AgentState[Any]
+    ) -> Callable[[Wiring, IO], Coroutine[Any, Any, None]]:
         labels, thread = self._resolve(), thread_id()
         turn, unusable = said(last_turn(state["messages"]), thread)
         formation = _FORMATION[self._write]
 
-        async def remembered(rooms: Rooms, io: IO) -> None:
-            count = rooms.settings.ledger.count
+        async def remembered(wiring: Wiring, io: IO) -> None:
+            count = wiring.settings.ledger.count
             count("langgraph.remember.unusable", unusable)
             try:
                 items = await captioned(io, count, self._captioning, turn)
-                if not self._weave:
-                    await add(rooms, io, items, labels, formation)
-                for item in items if self._weave else ():
-                    await weave_turn(rooms, io, item, labels, formation)
+                if not self._split_turns:
+                    await add(wiring, io, items, labels, formation)
+                for item in items if self._split_turns else ():
+                    await add_turn(wiring, io, item, labels, formation)
             except GraphBubbleUp:
                 raise
             except Exception as error:
-                _failed(rooms, "remember", error)
+                _failed(wiring, "remember", error)
 
         return remembered
 
@@ -322,7 +325,7 @@ def _told(request: ModelRequest[Any], recalled: str) -> ModelRequest[Any]:
     return request.override(system_message=message)
 
 
-def _failed(rooms: Rooms, what: str, error: Exception) -> None:
+def _failed(wiring: Wiring, what: str, error: Exception) -> None:
     _LOG.warning("The memory could not %s (%s).", what, loggable(error))
     _LOG.debug("Why.", exc_info=error)
-    rooms.settings.ledger.count(f"langgraph.{what}.failed")
+    wiring.settings.ledger.count(f"langgraph.{what}.failed")

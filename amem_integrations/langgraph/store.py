@@ -35,7 +35,7 @@ from amem_integrations.langgraph.sweeper import Sweeper
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.items import address_id, sweep
 from amem_integrations.memory.options import check_choice
-from amem_integrations.memory.pipeline import FORMATIONS, Formation, Rooms
+from amem_integrations.memory.pipeline import FORMATIONS, Formation, Wiring
 
 _WHOLE = ("$",)
 _SWEEP_MINUTES = 5.0
@@ -163,12 +163,12 @@ class AMemStore(BaseStore):
         one counts.
         """
         settings = self._settings
-        return self.memory.perform(lambda rooms, io: carry_out(rooms, io, settings, ops))
+        return self.memory.perform(lambda wiring, io: carry_out(wiring, io, settings, ops))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """`batch`, awaited."""
         settings = self._settings
-        return await self.memory.aperform(lambda rooms, io: carry_out(rooms, io, settings, ops))
+        return await self.memory.aperform(lambda wiring, io: carry_out(wiring, io, settings, ops))
 
     def search(
         self,
@@ -355,8 +355,8 @@ class AMemStore(BaseStore):
         return (self.ttl_config or {}).get("refresh_on_read", True) if asked is None else asked
 
 
-def _sweeping(formation: Formation) -> Callable[[Rooms, IO], Coroutine[Any, Any, int]]:
-    return lambda rooms, io: sweep(rooms, io, formation)
+def _sweeping(formation: Formation) -> Callable[[Wiring, IO], Coroutine[Any, Any, int]]:
+    return lambda wiring, io: sweep(wiring, io, formation)
 
 
 def _address(namespace: tuple[str, ...], key: str) -> tuple[str, Namespace]:

@@ -21,7 +21,7 @@ from amem_integrations.llama_index.forms import Form
 from amem_integrations.llama_index.source import Source
 from amem_integrations.memory.attachments import Captioning, Enclosed, Said, captioned
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.pipeline import Formation, Rooms
+from amem_integrations.memory.pipeline import Formation, Wiring
 from amem_integrations.recall.prompt import shown_in
 
 _LOG = logging.getLogger(__name__)
@@ -157,8 +157,8 @@ class AMemNotes:
         if not any(enclosed for _, enclosed in said):
             return plain
 
-        async def ask(rooms: Rooms, io: IO) -> list[dict[str, Any]]:
-            return await captioned(io, rooms.settings.ledger.count, self._captioning, said)
+        async def ask(wiring: Wiring, io: IO) -> list[dict[str, Any]]:
+            return await captioned(io, wiring.settings.ledger.count, self._captioning, said)
 
         try:
             return await form.call(await self.source.opened(form), "perform", ask)
@@ -240,8 +240,8 @@ async def shown(
 ) -> None:
     """Have `AgenticMemory.last_recall` tell how these hits went into a prompt."""
 
-    async def tell(rooms: Rooms, io: IO) -> None:
-        rooms.recalls.shown(namespace, hits, packed)
+    async def tell(wiring: Wiring, io: IO) -> None:
+        wiring.recalls.shown(namespace, hits, packed)
 
     await form.call(core, "perform", tell)
 

@@ -40,7 +40,7 @@ class Admin(MemoryPart):
             >>> memory.admin.retry()
             1
         """
-        return await forming.retry(self._rooms, io)
+        return await forming.retry(self._wiring, io)
 
     aretry = async_form(retry)
 
@@ -65,11 +65,11 @@ class Admin(MemoryPart):
             >>> memory.namespaces()
             []
         """
-        rooms = self._rooms
+        wiring = self._wiring
         namespace = as_namespace(namespace)
-        rooms.settings.ledger.forget(namespace)
+        wiring.settings.ledger.forget(namespace)
         forgotten = await forget_namespace(io, namespace)
-        rooms.recalls.drop(namespace)
+        wiring.recalls.drop(namespace)
         return forgotten
 
     aforget_namespace = async_form(forget_namespace)
@@ -100,12 +100,12 @@ class Admin(MemoryPart):
             >>> memory.admin.forget_where({"speaker": "Bea"}, namespace="house").notes
             1
         """
-        rooms = self._rooms
+        wiring = self._wiring
         namespace = as_namespace(namespace)
-        forgotten = await forgetting.forget_where(io, filter, namespace, rooms.analyst_name)
-        rooms.recalls.drop(namespace)
+        forgotten = await forgetting.forget_where(io, filter, namespace, wiring.analyst_name)
+        wiring.recalls.drop(namespace)
         await forming.have_formed(
-            rooms, io, rooms.formation, unformed={namespace: forgotten.unformed}
+            wiring, io, wiring.formation, unformed={namespace: forgotten.unformed}
         )
         return forgotten
 
@@ -132,12 +132,12 @@ class Admin(MemoryPart):
             >>> health["formed"], health["orphans"], health.figure("orphans").meaning
             (1, 1.0, 'share of the formed notes without a link either way')
         """
-        rooms = self._rooms
-        ledger = rooms.settings.ledger
+        wiring = self._wiring
+        ledger = wiring.settings.ledger
         if namespace is None:
             return Health(None, await operations.counts(io, None), ledger.events())
-        lenses = Lenses(same_as, rooms.covers)
-        policy, kept = rooms.policy or DEFAULT_POLICY, rooms.policy is not None
+        lenses = Lenses(same_as, wiring.covers)
+        policy, kept = wiring.policy or DEFAULT_POLICY, wiring.policy is not None
         return await measure(io, as_namespace(namespace), policy, ledger, lenses, kept=kept)
 
     ahealth = async_form(health)
@@ -153,7 +153,7 @@ class Admin(MemoryPart):
             >>> memory.admin.health()["mailbox.skipped"]
             1
         """
-        self._rooms.settings.ledger.count(event)
+        self._wiring.settings.ledger.count(event)
 
     @sync_form
     async def check(self, io: IO) -> list[Finding]:
@@ -185,13 +185,13 @@ class Admin(MemoryPart):
             >>> memory.admin.repair()  # nothing to mend
             []
         """
-        rooms = self._rooms
-        repaired = await repairing.repair(io, rooms.analyst_name)
+        wiring = self._wiring
+        repaired = await repairing.repair(io, wiring.analyst_name)
         for finding in repaired.findings:
-            rooms.settings.ledger.count(
+            wiring.settings.ledger.count(
                 f"{'repaired' if finding.mended else 'found'}.{finding.what}"
             )
-        await forming.have_formed(rooms, io, rooms.formation, unformed=repaired.unformed)
+        await forming.have_formed(wiring, io, wiring.formation, unformed=repaired.unformed)
         return repaired.findings
 
     arepair = async_form(repair)
@@ -262,18 +262,18 @@ class Admin(MemoryPart):
             (0, 1)
         """
         home = None if namespace is None else as_namespace(namespace)
-        rooms = self._rooms
+        wiring = self._wiring
         namespace = home
         try:
             imported = await importing.import_(
-                io, lines, rooms.analyst_name, namespace=namespace, replace_held=replace
+                io, lines, wiring.analyst_name, namespace=namespace, replace_held=replace
             )
         finally:
             # Also for what was imported before a line was found broken.
-            if rooms.formation == "background":
-                rooms.wake()
+            if wiring.formation == "background":
+                wiring.wake()
         unformed = {imported.namespace: imported.unformed}
-        await forming.have_formed(rooms, io, rooms.formation, unformed=unformed)
+        await forming.have_formed(wiring, io, wiring.formation, unformed=unformed)
         return imported
 
     aimport_ = async_form(import_)

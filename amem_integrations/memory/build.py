@@ -1,4 +1,4 @@
-"""Putting the rooms of one memory together: store, models, graph, worker.
+"""Putting the wiring of one memory together: store, models, graph, worker.
 
 `AgenticMemory` is made of what is assembled here; nothing else needs to know how.
 """
@@ -27,7 +27,7 @@ from amem_integrations.lifecycle.policy import policy_of
 from amem_integrations.llms.deadline import Deadline
 from amem_integrations.llms.resolve import resolve_chat_model
 from amem_integrations.memory.options import Options
-from amem_integrations.memory.pipeline import Rooms, form_taken, take
+from amem_integrations.memory.pipeline import Wiring, form_taken, take
 from amem_integrations.recall.rerank import reranking_by
 from amem_integrations.stores.open import Encoders, Store, is_there, open_store
 from amem_integrations.stores.usage import save_usage
@@ -101,7 +101,7 @@ class Assembly:
         )
         self.sync = SyncIO(self.store.sync, sparse, embedder, chat_model, now)
         self.asynchronous = AsyncIO(self.store.asynchronous, sparse, embedder, chat_model, now)
-        self.rooms = Rooms(
+        self.wiring = Wiring(
             self.settings,
             options.formation,
             lambda: self.own_graph,
@@ -120,7 +120,7 @@ class Assembly:
     def make_worker(self, *, poll: float) -> Worker:
         """poll: seconds between looks where other processes can store notes as well."""
         return Worker(
-            _Work(self.rooms, self.sync, self.asynchronous),
+            _Work(self.wiring, self.sync, self.asynchronous),
             concurrency=self.concurrency,
             poll=None if self.store.sync.exclusive else poll,
         )
@@ -187,18 +187,18 @@ class Assembly:
 class _Work:
     """What the worker does, in both forms."""
 
-    rooms: Rooms
+    wiring: Wiring
     sync: SyncIO
     asynchronous: AsyncIO
 
     def take(self) -> Batch:
-        return run(take(self.rooms, self.sync))
+        return run(take(self.wiring, self.sync))
 
     def form(self, notes: list[Note]) -> bool:
-        return run(form_taken(self.rooms, self.sync, notes))
+        return run(form_taken(self.wiring, self.sync, notes))
 
     async def atake(self) -> Batch:
-        return await take(self.rooms, self.asynchronous)
+        return await take(self.wiring, self.asynchronous)
 
     async def aform(self, notes: list[Note]) -> bool:
-        return await form_taken(self.rooms, self.asynchronous, notes)
+        return await form_taken(self.wiring, self.asynchronous, notes)

@@ -20,7 +20,7 @@ from amem_integrations.embedders.rerankers import RerankerSpec
 from amem_integrations.formation.state import Mode
 from amem_integrations.lifecycle.belief import all_believed
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.memory import operations
+from amem_integrations.memory import operations, turns
 from amem_integrations.memory import pipeline as forming
 from amem_integrations.memory.admin import Admin
 from amem_integrations.memory.build import Assembly
@@ -33,9 +33,9 @@ from amem_integrations.memory.operations import (
     address,
 )
 from amem_integrations.memory.options import FormationOptions, Options, ServerOptions
-from amem_integrations.memory.pipeline import Formation, Rooms
+from amem_integrations.memory.pipeline import Formation, Wiring
 from amem_integrations.memory.search import Asked, recall
-from amem_integrations.memory.turns import Woven, form_note, turn_of, weave_turn
+from amem_integrations.memory.turns import TurnResult, form_note
 from amem_integrations.recall.last import Recall
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.recall.prompt import Order, pack
@@ -159,7 +159,7 @@ class AgenticMemory(MemoryPart):
         )
         """The arguments it was opened with, for whoever opens the same memory elsewhere."""
         self._assembly = assembly = Assembly(self.options)
-        parts = assembly.rooms, assembly.sync, assembly.asynchronous
+        parts = assembly.wiring, assembly.sync, assembly.asynchronous
         super().__init__(*parts)
         self.admin = Admin(*parts)
         """Check, repair, health, export and import, deletion in bulk."""
@@ -246,7 +246,7 @@ class AgenticMemory(MemoryPart):
             True
         """
         item = {"content": content, "supersedes": supersedes, **about}
-        [note] = await operations.add(self._rooms, io, [item], namespace, formation)
+        [note] = await operations.add(self._wiring, io, [item], namespace, formation)
         return note
 
     aadd = async_form(add)
@@ -289,12 +289,12 @@ class AgenticMemory(MemoryPart):
             >>> [note.speaker for note in notes]
             ['Ada', 'Bea']
         """
-        return await operations.add(self._rooms, io, items, namespace, formation, progress)
+        return await operations.add(self._wiring, io, items, namespace, formation, progress)
 
     aadd_many = async_form(add_many)
 
     @sync_form
-    async def weave(
+    async def add_turn(
         self,
         io: IO,
         content: str,
@@ -302,7 +302,7 @@ class AgenticMemory(MemoryPart):
         namespace: NamespaceLike = DEFAULT,
         formation: Formation | None = None,
         **about: Unpack[About],
-    ) -> Woven:
+    ) -> TurnResult:
         """Remember what is new in a turn of a conversation, idea by idea; instead of `add`.
 
         What repeats an older note and what says nothing ("ok, thanks") is stored and found, yet not
@@ -326,17 +326,17 @@ class AgenticMemory(MemoryPart):
             ModelError: the embedder gives no usable vectors; its own errors pass through.
 
         Examples:
-            >>> _ = memory.weave("The board meets on Monday at ten.", session="s1")
-            >>> [idea.kind for idea in memory.weave("ok, thanks", session="s1").ideas]
+            >>> _ = memory.add_turn("The board meets on Monday at ten.", session="s1")
+            >>> [idea.kind for idea in memory.add_turn("ok, thanks", session="s1").ideas]
             ['nothing']
-            >>> woven = memory.weave("Actually it is Tuesday, not Monday.", session="s1")
-            >>> [idea.kind for idea in woven.ideas]
+            >>> result = memory.add_turn("Actually it is Tuesday, not Monday.", session="s1")
+            >>> [idea.kind for idea in result.ideas]
             ['correction']
         """
         item = {"content": content, **about}
-        return await weave_turn(self._rooms, io, item, namespace, formation)
+        return await turns.add_turn(self._wiring, io, item, namespace, formation)
 
-    aweave = async_form(weave)
+    aadd_turn = async_form(add_turn)
 
     @sync_form
     async def update(
@@ -370,7 +370,7 @@ class AgenticMemory(MemoryPart):
             >>> memory.update(note, "The product page takes two seconds").content
             'The product page takes two seconds'
         """
-        return await operations.update(self._rooms, io, note, namespace, content, metadata)
+        return await operations.update(self._wiring, io, note, namespace, content, metadata)
 
     aupdate = async_form(update)
 
@@ -398,7 +398,7 @@ class AgenticMemory(MemoryPart):
             >>> memory.forget(note).notes
             0
         """
-        return await operations.forget(self._rooms, io, note, namespace)
+        return await operations.forget(self._wiring, io, note, namespace)
 
     aforget = async_form(forget)
 
@@ -437,7 +437,7 @@ class AgenticMemory(MemoryPart):
             >>> memory.revert(changed, to_version=note.version).content
             'The product page takes four seconds'
         """
-        return await operations.revert(self._rooms, io, note, namespace, to_version, only)
+        return await operations.revert(self._wiring, io, note, namespace, to_version, only)
 
     arevert = async_form(revert)
 
@@ -489,7 +489,7 @@ class AgenticMemory(MemoryPart):
             True
         """
         about = Asked(namespace=as_namespace(namespace), k=k, hops=hops, filter=filter, at=at)
-        return await recall(self._rooms, io, query, min_relevance, reranker, **about)
+        return await recall(self._wiring, io, query, min_relevance, reranker, **about)
 
     asearch = async_form(search)
 
@@ -519,7 +519,7 @@ class AgenticMemory(MemoryPart):
             >>> print(recall)
             recalled 1 note in ... ms
         """
-        return self._rooms.recalls.last(as_namespace(namespace))
+        return self._wiring.recalls.last(as_namespace(namespace))
 
     @staticmethod
     def pack(
@@ -578,7 +578,7 @@ class AgenticMemory(MemoryPart):
             >>> memory.get(note.id) is None  # in the default namespace there is none
             True
         """
-        return await _read(self._rooms, io, *address(note, namespace))
+        return await _read(self._wiring, io, *address(note, namespace))
 
     aget = async_form(get)
 
@@ -615,10 +615,10 @@ class AgenticMemory(MemoryPart):
         return found.links if found is not None else ()
 
     @sync_form
-    async def turn(
+    async def get_turn(
         self, io: IO, note: NoteLike, *, namespace: NamespaceLike | None = None
     ) -> list[Note]:
-        """The notes into which `weave` made the turn that this one is of, in their order.
+        """Return the notes that `add_turn` made of the turn that this note belongs to, in order.
 
         Args:
             note: the note, or its id.
@@ -634,12 +634,12 @@ class AgenticMemory(MemoryPart):
 
         Examples:
             >>> note = memory.add("Tea is served at four")
-            >>> [each.content for each in memory.turn(note)]
+            >>> [each.content for each in memory.get_turn(note)]
             ['Tea is served at four']
         """
-        return await turn_of(io, note, namespace)
+        return await turns.get_turn(io, note, namespace)
 
-    aturn = async_form(turn)
+    aget_turn = async_form(get_turn)
 
     @sync_form
     async def history(
@@ -685,11 +685,11 @@ class AgenticMemory(MemoryPart):
             >>> [note.content for note in memory.recent(limit=1)]
             ['Coffee at five']
         """
-        rooms = self._rooms
+        wiring = self._wiring
         namespace = as_namespace(namespace)
         notes = await operations.listed(io, namespace, limit)
         # To ask for the time moves the clock, and so the times of what is written next.
-        return notes if rooms.policy is None else all_believed(notes, io.now(), rooms.policy)
+        return notes if wiring.policy is None else all_believed(notes, io.now(), wiring.policy)
 
     arecent = async_form(recent)
 
@@ -746,13 +746,13 @@ class AgenticMemory(MemoryPart):
             >>> str(memory.get(note).status)
             'formed'
         """
-        return await forming.resume(self._rooms, io)
+        return await forming.resume(self._wiring, io)
 
     aresume = async_form(resume)
 
     @sync_form
     async def form(self, io: IO, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Note:
-        """Form one note now, though it was kept plain by `weave`, or given up.
+        """Form one note now, though it was kept plain by `add_turn`, or given up.
 
         Args:
             note: the note, or its id.
@@ -767,11 +767,11 @@ class AgenticMemory(MemoryPart):
             StoreError: it could not be written.
 
         Examples:
-            >>> [note] = memory.weave("ok, thanks", session="s1").notes
+            >>> [note] = memory.add_turn("ok, thanks", session="s1").notes
             >>> str(note.status), str(memory.form(note).status)
             ('plain', 'formed')
         """
-        return await form_note(self._rooms, io, note, namespace)
+        return await form_note(self._wiring, io, note, namespace)
 
     aform = async_form(form)
 
@@ -807,13 +807,13 @@ class AgenticMemory(MemoryPart):
     ) -> UsageReport:
         return await read_usage(
             io,
-            self._rooms.settings.ledger,
+            self._wiring.settings.ledger,
             None if namespace is None else as_namespace(namespace),
             None if since is None else as_utc(since),
         )
 
     @sync_form
-    async def perform(self, io: IO, operation: Callable[[Rooms, IO], Coroutine[Any, Any, T]]) -> T:
+    async def perform(self, io: IO, operation: Callable[[Wiring, IO], Coroutine[Any, Any, T]]) -> T:
         """Run an operation over what this memory works with; for adapters.
 
         Args:
@@ -828,10 +828,10 @@ class AgenticMemory(MemoryPart):
 
         Examples:
             >>> from amem_integrations.stores.read import namespaces
-            >>> memory.perform(lambda rooms, io: namespaces(io))
+            >>> memory.perform(lambda wiring, io: namespaces(io))
             []
         """
-        return await operation(self._rooms, io)
+        return await operation(self._wiring, io)
 
     aperform = async_form(perform)
 
@@ -856,7 +856,7 @@ class AgenticMemory(MemoryPart):
             'formed'
         """
         done = await io.run_blocking(partial(self._assembly.wait, timeout))
-        await save_usage(io, self._rooms.settings.ledger)
+        await save_usage(io, self._wiring.settings.ledger)
         await io.engine.flush()
         return done
 
@@ -939,8 +939,8 @@ class AgenticMemory(MemoryPart):
         await self.aclose()
 
 
-async def _read(rooms: Rooms, io: IO, note_id: str, namespace: Namespace) -> Note | None:
+async def _read(wiring: Wiring, io: IO, note_id: str, namespace: Namespace) -> Note | None:
     note = await operations.read(io, note_id, namespace)
-    if note is None or rooms.policy is None:
+    if note is None or wiring.policy is None:
         return note
-    return all_believed([note], io.now(), rooms.policy)[0]
+    return all_believed([note], io.now(), wiring.policy)[0]

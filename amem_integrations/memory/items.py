@@ -12,7 +12,7 @@ from amem_integrations.core.io import IO, Vector
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Status, note_id
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.memory.pipeline import Formation, Rooms, have_formed
+from amem_integrations.memory.pipeline import Formation, Wiring, have_formed
 from amem_integrations.revisions import expire
 from amem_integrations.revisions.archive import restore
 from amem_integrations.revisions.forget import forget
@@ -80,7 +80,7 @@ def value_of(note: Note) -> dict[str, object]:
 
 
 async def write(
-    rooms: Rooms,
+    wiring: Wiring,
     io: IO,
     puts: Sequence[Note],
     deleted: Mapping[str, Namespace],
@@ -94,8 +94,8 @@ async def write(
     vectors = await _vectors(io, puts)
     unformed: dict[Namespace, list[str]] = {}
     for id, namespace in deleted.items():
-        forgotten = await forget(io, id, namespace, rooms.analyst_name)
-        rooms.recalls.drop(namespace)
+        forgotten = await forget(io, id, namespace, wiring.analyst_name)
+        wiring.recalls.drop(namespace)
         unformed.setdefault(namespace, []).extend(forgotten.unformed)
     raw: list[Note] = []
     for start in range(0, len(puts), _CHUNK):
@@ -106,21 +106,21 @@ async def write(
         for note in chunk:
             if note.id in held or note.id in taken:
                 note, taken_back = await overwrite(
-                    io, note, held.get(note.id), rooms.analyst_name, known=vectors
+                    io, note, held.get(note.id), wiring.analyst_name, known=vectors
                 )
                 unformed.setdefault(note.namespace, []).extend(taken_back.unformed)
             note = await restore(io, note)
             if note.status is Status.RAW:
                 raw.append(note)
-    await have_formed(rooms, io, formation, raw, unformed=unformed)
+    await have_formed(wiring, io, formation, raw, unformed=unformed)
 
 
-async def sweep(rooms: Rooms, io: IO, formation: Formation) -> int:
+async def sweep(wiring: Wiring, io: IO, formation: Formation) -> int:
     """Forget whatever is past its time; returns how many that were."""
-    swept = await expire.sweep(io, rooms.analyst_name)
+    swept = await expire.sweep(io, wiring.analyst_name)
     for namespace in swept.unformed:
-        rooms.recalls.drop(namespace)
-    await have_formed(rooms, io, formation, unformed=swept.unformed)
+        wiring.recalls.drop(namespace)
+    await have_formed(wiring, io, formation, unformed=swept.unformed)
     return swept.notes
 
 

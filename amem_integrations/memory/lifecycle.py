@@ -29,7 +29,7 @@ from amem_integrations.memory.operations import (
     require,
 )
 from amem_integrations.memory.options import check_choice
-from amem_integrations.memory.pipeline import Rooms, have_formed
+from amem_integrations.memory.pipeline import Wiring, have_formed
 from amem_integrations.revisions import archive as archiving
 from amem_integrations.revisions.proposals import Proposal
 from amem_integrations.revisions.proposals import proposals as waiting
@@ -154,8 +154,8 @@ class Lifecycle(MemoryPart):
             >>> memory.get(note).life.clean
             1
         """
-        rooms = self._rooms
-        policy, analyst = _policy(rooms), rooms.analyst_name
+        wiring = self._wiring
+        policy, analyst = _policy(wiring), wiring.analyst_name
         if namespace is None:
             return await maintaining.maintain_all(io, policy, analyst)
         return await maintaining.maintain(io, as_namespace(namespace), policy, analyst)
@@ -183,7 +183,7 @@ class Lifecycle(MemoryPart):
             0.9
         """
         held = await require(io, *address(note, namespace))
-        return explain(held, io.now(), _policy(self._rooms))
+        return explain(held, io.now(), _policy(self._wiring))
 
     aexplain = async_form(explain)
 
@@ -254,14 +254,14 @@ class Lifecycle(MemoryPart):
             >>> memory.lifecycle.audits()
             []
         """
-        rooms = self._rooms
+        wiring = self._wiring
         check_choice("decision", decision, DECISIONS)
         held = await require(io, *address(note, namespace))
         settled, taken_back = await auditing.resolve(
-            io, held, decision, rooms.analyst_name, content
+            io, held, decision, wiring.analyst_name, content
         )
         unformed = {held.namespace: taken_back.unformed}
-        await have_formed(rooms, io, rooms.formation, [settled], unformed=unformed)
+        await have_formed(wiring, io, wiring.formation, [settled], unformed=unformed)
         return await read(io, settled.id, settled.namespace) or settled
 
     aresolve = async_form(resolve)
@@ -315,7 +315,7 @@ class Lifecycle(MemoryPart):
             ['sells rye bread']
         """
         _check_proposal(proposal)
-        policy = self._rooms.policy or DEFAULT_POLICY
+        policy = self._wiring.policy or DEFAULT_POLICY
         changed = await lineage.accept(io, proposal, policy, settled=True)
         return await read(io, changed.id, changed.namespace) or changed
 
@@ -374,11 +374,11 @@ class Lifecycle(MemoryPart):
             >>> undone.links, memory.links(second)
             (1, ())
         """
-        rooms = self._rooms
+        wiring = self._wiring
         held = await require(io, *address(note, namespace))
-        undone = await lineage.revert_cause(io, held, rooms.analyst_name)
+        undone = await lineage.revert_cause(io, held, wiring.analyst_name)
         unformed = {held.namespace: undone.unformed}
-        await have_formed(rooms, io, rooms.formation, unformed=unformed)
+        await have_formed(wiring, io, wiring.formation, unformed=unformed)
         return undone
 
     arevert_cause = async_form(revert_cause)
@@ -525,17 +525,17 @@ class Lifecycle(MemoryPart):
             'monday'
         """
         limits = _Limits(max_notes, max_age, similarity)
-        rooms = self._rooms
+        wiring = self._wiring
         planned = await plan(
             io,
-            rooms.settings,
+            wiring.settings,
             as_namespace(namespace),
-            rooms.policy or DEFAULT_POLICY,
+            wiring.policy or DEFAULT_POLICY,
             max_notes=limits.max_notes,
             max_age=limits.max_age,
             similarity=limits.similarity,
         )
-        return planned if dry_run else await _apply(rooms, io, planned)
+        return planned if dry_run else await _apply(wiring, io, planned)
 
     aconsolidate = async_form(consolidate)
 
@@ -557,13 +557,13 @@ class Lifecycle(MemoryPart):
             >>> len(done.archived), len(memory.search("note", k=10))
             (1, 2)
         """
-        return await _apply(self._rooms, io, plan)
+        return await _apply(self._wiring, io, plan)
 
     aapply = async_form(apply)
 
 
-def _policy(rooms: Rooms) -> Policy:
-    return rooms.policy or DEFAULT_POLICY
+def _policy(wiring: Wiring) -> Policy:
+    return wiring.policy or DEFAULT_POLICY
 
 
 def _report(
@@ -608,9 +608,9 @@ class _Limits:
     similarity: float
 
 
-async def _apply(rooms: Rooms, io: IO, planned: Consolidation) -> Consolidation:
+async def _apply(wiring: Wiring, io: IO, planned: Consolidation) -> Consolidation:
     if not isinstance(planned, Consolidation):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(
             f"Expected a plan, as consolidate() gives one; got {type(planned).__name__}."
         )
-    return await apply(io, rooms.settings, planned, rooms.policy or DEFAULT_POLICY)
+    return await apply(io, wiring.settings, planned, wiring.policy or DEFAULT_POLICY)

@@ -15,7 +15,7 @@ from amem_integrations.memory.options import check_choice
 from amem_integrations.memory.pipeline import (
     FORMATIONS,
     Formation,
-    Rooms,
+    Wiring,
     form,
     have_formed,
     release,
@@ -53,8 +53,8 @@ NoteLike: TypeAlias = Note | str
 class MemoryPart(Forms):
     """Operations of one memory, in both forms."""
 
-    def __init__(self, rooms: Rooms, sync: IO, asynchronous: IO) -> None:
-        self._rooms = rooms
+    def __init__(self, wiring: Wiring, sync: IO, asynchronous: IO) -> None:
+        self._wiring = wiring
         self._sync = sync
         self._async = asynchronous
 
@@ -69,7 +69,7 @@ def address(note: NoteLike, namespace: NamespaceLike | None) -> tuple[str, Names
 
 
 async def add(
-    rooms: Rooms,
+    wiring: Wiring,
     io: IO,
     items: Iterable[str | Mapping[str, Any]],
     namespace: NamespaceLike,
@@ -81,7 +81,7 @@ async def add(
     All items are checked before the first is written, those they supersede included. One whose
     key exists with other content updates that note.
     """
-    formation = formation or rooms.formation
+    formation = formation or wiring.formation
     check_choice("formation", formation, FORMATIONS)
     given = _distinct(io, items, as_namespace(namespace))
     notes = [note for note, _ in given]
@@ -93,12 +93,12 @@ async def add(
             chunk = notes[start : start + _CHUNK]
             inline = formation == "inline"
             stored = await accept(io, chunk, leased=queue.lease(io) if inline else None)
-            for group in _groups(list(zip(chunk, stored, strict=True)), rooms.at_once):
-                held = [await _reconciled(rooms, io, *pair, formation) for pair in group]
+            for group in _groups(list(zip(chunk, stored, strict=True)), wiring.at_once):
+                held = [await _reconciled(wiring, io, *pair, formation) for pair in group]
                 held = [await _superseding(io, note, superseded, inline) for note in held]
                 if inline:
                     raw = [note for note in held if note.status is Status.RAW]
-                    await form(rooms, io, raw)
+                    await form(wiring, io, raw)
                 for note in held:
                     done.append(note)
                     if progress is not None:
@@ -108,7 +108,7 @@ async def add(
     finally:
         # Also for what was stored before `progress` failed or the call was cancelled.
         if formation == "background":
-            rooms.wake()
+            wiring.wake()
         elif len(done) < len(notes):
             await release(io, stored)
 
@@ -156,7 +156,9 @@ def _distinct(
     return notes
 
 
-async def _reconciled(rooms: Rooms, io: IO, given: Note, held: Note, formation: Formation) -> Note:
+async def _reconciled(
+    wiring: Wiring, io: IO, given: Note, held: Note, formation: Formation
+) -> Note:
     """The stored note, updated if it was stored earlier with something else."""
     metadata = given.metadata_json if given.metadata_json != "{}" else None
     if held.content == given.content:
@@ -165,9 +167,9 @@ async def _reconciled(rooms: Rooms, io: IO, given: Note, held: Note, formation: 
     if held.content == given.content and metadata in (None, held.metadata_json):
         return held
     updated, taken_back = await revise.update(
-        io, held, rooms.analyst_name, content=given.content, metadata_json=metadata
+        io, held, wiring.analyst_name, content=given.content, metadata_json=metadata
     )
-    await have_formed(rooms, io, formation, unformed={given.namespace: taken_back.unformed})
+    await have_formed(wiring, io, formation, unformed={given.namespace: taken_back.unformed})
     return updated
 
 
@@ -201,7 +203,7 @@ async def require(io: IO, note_id: str, namespace: Namespace) -> Note:
 
 
 async def update(
-    rooms: Rooms,
+    wiring: Wiring,
     io: IO,
     note: NoteLike,
     namespace: NamespaceLike | None,
@@ -212,17 +214,17 @@ async def update(
     updated, taken_back = await revise.update(
         io,
         held,
-        rooms.analyst_name,
+        wiring.analyst_name,
         content=held.content if content is None else content,
         metadata_json=None if metadata is None else metadata_text(metadata),
     )
     unformed = {updated.namespace: taken_back.unformed}
-    await have_formed(rooms, io, rooms.formation, [updated], unformed=unformed)
+    await have_formed(wiring, io, wiring.formation, [updated], unformed=unformed)
     return await read(io, updated.id, updated.namespace) or updated
 
 
 async def revert(
-    rooms: Rooms,
+    wiring: Wiring,
     io: IO,
     note: NoteLike,
     namespace: NamespaceLike | None,
@@ -239,19 +241,19 @@ async def revert(
         undone = await undo(io, held, only)
         await supersede.follow(io, held, undone)
         return await read(io, undone.id, undone.namespace) or undone
-    reverted, taken_back = await revise.revert(io, held, rooms.analyst_name, to_version=to_version)
+    reverted, taken_back = await revise.revert(io, held, wiring.analyst_name, to_version=to_version)
     await supersede.follow(io, held, reverted)
-    await have_formed(rooms, io, rooms.formation, unformed={held.namespace: taken_back.unformed})
+    await have_formed(wiring, io, wiring.formation, unformed={held.namespace: taken_back.unformed})
     return await read(io, reverted.id, reverted.namespace) or reverted
 
 
 async def forget(
-    rooms: Rooms, io: IO, note: NoteLike, namespace: NamespaceLike | None
+    wiring: Wiring, io: IO, note: NoteLike, namespace: NamespaceLike | None
 ) -> forgetting.Forgotten:
     note_id, home = address(note, namespace)
-    forgotten = await forgetting.forget(io, note_id, home, rooms.analyst_name)
-    rooms.recalls.drop(home)
-    await have_formed(rooms, io, rooms.formation, unformed={home: forgotten.unformed})
+    forgotten = await forgetting.forget(io, note_id, home, wiring.analyst_name)
+    wiring.recalls.drop(home)
+    await have_formed(wiring, io, wiring.formation, unformed={home: forgotten.unformed})
     return forgotten
 
 

@@ -39,7 +39,7 @@ Formation: TypeAlias = Literal["inline", "background", "off"]
 
 
 @dataclass(frozen=True)
-class Rooms:
+class Wiring:
     """What the operations work with.
 
     formation: when notes are formed, unless a call says otherwise. recall, reranking: how they
@@ -70,7 +70,7 @@ class Rooms:
 
 
 async def have_formed(
-    rooms: Rooms,
+    wiring: Wiring,
     io: IO,
     formation: Formation,
     notes: Iterable[Note] = (),
@@ -87,30 +87,30 @@ async def have_formed(
             raw.setdefault(note.namespace, []).append(note)
     again = {namespace: ids for namespace, ids in (unformed or {}).items() if ids}
     if formation == "background" and (raw or again):
-        rooms.wake()
+        wiring.wake()
     elif formation == "inline":
         for together in raw.values():
-            await form(rooms, io, together)
+            await form(wiring, io, together)
         for namespace, ids in again.items():
-            await form(rooms, io, list((await load(io, ids, namespace)).values()))
+            await form(wiring, io, list((await load(io, ids, namespace)).values()))
 
 
-async def form(rooms: Rooms, io: IO, notes: Sequence[Note]) -> None:
+async def form(wiring: Wiring, io: IO, notes: Sequence[Note]) -> None:
     """Take raw notes of one namespace through the formation graph.
 
     Whatever fails, they stay stored.
     """
     try:
-        for start in range(0, len(notes), rooms.at_once):
-            await _run_graph(rooms, io, notes[start : start + rooms.at_once])
+        for start in range(0, len(notes), wiring.at_once):
+            await _run_graph(wiring, io, notes[start : start + wiring.at_once])
     except StoreError as error:
-        rooms.settings.ledger.count("formation.error")
+        wiring.settings.ledger.count("formation.error")
         _LOG.warning("Formation failed (%s); the note stays raw.", loggable(error))
 
 
-async def _run_graph(rooms: Rooms, io: IO, notes: Sequence[Note]) -> dict[str, Outcome]:
+async def _run_graph(wiring: Wiring, io: IO, notes: Sequence[Note]) -> dict[str, Outcome]:
     """How it ended for each note. Failures are kept on the notes, unless it is the store's."""
-    graph, ended = rooms.graph(), dict[str, Outcome]()
+    graph, ended = wiring.graph(), dict[str, Outcome]()
     left = notes
     try:
         for _ in range(_JUDGED_AGAIN):
@@ -124,8 +124,8 @@ async def _run_graph(rooms: Rooms, io: IO, notes: Sequence[Note]) -> dict[str, O
                     raise
                 result = failure(error)
                 for note in left:
-                    rooms.settings.ledger.count("formation.failed")
-                    await note_failure(io, rooms.settings, state, note.id, result)
+                    wiring.settings.ledger.count("formation.failed")
+                    await note_failure(io, wiring.settings, state, note.id, result)
                     ended[note.id] = result
             left = [note for note in left if ended[note.id]["status"] == "stale"]
             if not left:
@@ -142,51 +142,51 @@ async def release(io: IO, notes: Sequence[Note]) -> None:
         await queue.release(io, notes)
 
 
-async def take(rooms: Rooms, io: IO) -> Batch:
+async def take(wiring: Wiring, io: IO) -> Batch:
     """The oldest waiting notes of a namespace, leased; or seconds until there are some.
 
     Where none waits, what is stored is looked after, once in a while.
     """
-    if notes := await queue.claim(io, most=rooms.at_once):
+    if notes := await queue.claim(io, most=wiring.at_once):
         return Batch(notes)
     due = await queue.next_due(io)
     waits = [] if due is None else [due - io.now()]
-    if rooms.policy is not None:
-        waits.append(await _maintain(rooms, io, rooms.policy))
+    if wiring.policy is not None:
+        waits.append(await _maintain(wiring, io, wiring.policy))
     return Batch([], min(waits).total_seconds() if waits else None)
 
 
-async def _maintain(rooms: Rooms, io: IO, policy: Policy) -> timedelta:
+async def _maintain(wiring: Wiring, io: IO, policy: Policy) -> timedelta:
     """Look after what is stored, if that is due; how long until it is again."""
     try:
-        return await maintain_if_due(io, policy, rooms.analyst_name)
+        return await maintain_if_due(io, policy, wiring.analyst_name)
     except StoreClosedError:
         raise
     except AMemError as error:
         # Nothing of it is lost, and forming goes on.
-        rooms.settings.ledger.count("maintain.failed")
+        wiring.settings.ledger.count("maintain.failed")
         _LOG.warning("Maintenance broke off (%s).", loggable(error))
         return policy.due
 
 
-async def form_taken(rooms: Rooms, io: IO, notes: Sequence[Note]) -> bool:
+async def form_taken(wiring: Wiring, io: IO, notes: Sequence[Note]) -> bool:
     """Form notes that were taken; True when others would fail as well."""
-    ended = await _run_graph(rooms, io, notes)
+    ended = await _run_graph(wiring, io, notes)
     return any(result["outage"] for result in ended.values())
 
 
-async def resume(rooms: Rooms, io: IO) -> int:
+async def resume(wiring: Wiring, io: IO) -> int:
     """Form every raw note that nobody else is at, each tried once; returns how many were."""
     formed, tried = 0, set[str]()
-    while notes := await queue.claim(io, most=rooms.at_once, without=tried, early=True):
-        ended = await _run_graph(rooms, io, notes)
+    while notes := await queue.claim(io, most=wiring.at_once, without=tried, early=True):
+        ended = await _run_graph(wiring, io, notes)
         formed += sum(result["status"] == "formed" for result in ended.values())
         # One that was given other text meanwhile is another note.
         tried.update(id for id, result in ended.items() if result["status"] != "superseded")
     return formed
 
 
-async def retry(rooms: Rooms, io: IO) -> int:
+async def retry(wiring: Wiring, io: IO) -> int:
     """Take up what was parked, and whatever else waits."""
     await queue.unpark(io)
-    return await resume(rooms, io)
+    return await resume(wiring, io)

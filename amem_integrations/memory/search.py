@@ -16,7 +16,7 @@ from amem_integrations.core.note import Hit, as_utc
 from amem_integrations.embedders.rerankers import RerankerSpec
 from amem_integrations.lifecycle.belief import backlinks_believed, believed
 from amem_integrations.lifecycle.confidence import source_trust
-from amem_integrations.memory.pipeline import Rooms
+from amem_integrations.memory.pipeline import Wiring
 from amem_integrations.recall.last import Recall
 from amem_integrations.recall.rerank import reranking_by
 from amem_integrations.recall.search import search
@@ -34,7 +34,7 @@ class Asked(TypedDict, total=False):
 
 
 async def find(
-    rooms: Rooms,
+    wiring: Wiring,
     io: IO,
     query: str,
     *,
@@ -46,12 +46,12 @@ async def find(
 
     min_relevance, reranker: in place of the memory's own, where they are not None.
     """
-    finding = _found(rooms, io, query, min_relevance, reranker, **asked)
-    return await _kept(rooms, query, asked["namespace"], finding)
+    finding = _found(wiring, io, query, min_relevance, reranker, **asked)
+    return await _kept(wiring, query, asked["namespace"], finding)
 
 
 async def recall(
-    rooms: Rooms,
+    wiring: Wiring,
     io: IO,
     query: str,
     min_relevance: float | None,
@@ -59,40 +59,40 @@ async def recall(
     **asked: Unpack[Asked],
 ) -> list[Hit]:
     """What `find` finds, with the links of both directions on each note."""
-    finding = _linked(rooms, io, _found(rooms, io, query, min_relevance, reranker, **asked))
-    return await _kept(rooms, query, asked["namespace"], finding)
+    finding = _linked(wiring, io, _found(wiring, io, query, min_relevance, reranker, **asked))
+    return await _kept(wiring, query, asked["namespace"], finding)
 
 
 async def _kept(
-    rooms: Rooms, query: str, namespace: Namespace, finding: Coroutine[Any, Any, list[Hit]]
+    wiring: Wiring, query: str, namespace: Namespace, finding: Coroutine[Any, Any, list[Hit]]
 ) -> list[Hit]:
     """What is found, which is the last recall of its namespace from now on."""
-    drops, began = rooms.recalls.drops, time.perf_counter()
+    drops, began = wiring.recalls.drops, time.perf_counter()
     try:
         hits = await finding
     except Exception:
-        rooms.recalls.failed(namespace)
+        wiring.recalls.failed(namespace)
         raise
     seconds = time.perf_counter() - began
     found = Recall(query, namespace, tuple(hits), seconds)
-    rooms.recalls.keep(found, rooms.settings.ledger, drops)
+    wiring.recalls.keep(found, wiring.settings.ledger, drops)
     return hits
 
 
 async def _found(
-    rooms: Rooms,
+    wiring: Wiring,
     io: IO,
     query: str,
     min_relevance: float | None,
     reranker: RerankerSpec,
     **asked: Unpack[Asked],
 ) -> list[Hit]:
-    options, reranking = rooms.recall, rooms.reranking
+    options, reranking = wiring.recall, wiring.reranking
     if min_relevance is not None:
         options = replace(options, min_relevance=min_relevance)
     if reranker is not None:
-        reranking = reranking_by(reranker, rooms.settings.ledger.count)
-    believe, sources, policy = None, None, rooms.policy
+        reranking = reranking_by(reranker, wiring.settings.ledger.count)
+    believe, sources, policy = None, None, wiring.policy
     if policy is not None:
         options = replace(options, path=policy.path, drop=policy.drop)
         at = asked.get("at")
@@ -109,9 +109,9 @@ async def _found(
     )
 
 
-async def _linked(rooms: Rooms, io: IO, finding: Coroutine[Any, Any, list[Hit]]) -> list[Hit]:
+async def _linked(wiring: Wiring, io: IO, finding: Coroutine[Any, Any, list[Hit]]) -> list[Hit]:
     hits = await finding
     notes = await with_links(io, [hit.note for hit in hits])
-    if rooms.policy is not None:
-        notes = [backlinks_believed(note, io.now(), rooms.policy) for note in notes]
+    if wiring.policy is not None:
+        notes = [backlinks_believed(note, io.now(), wiring.policy) for note in notes]
     return [replace(hit, note=note) for hit, note in zip(hits, notes, strict=True)]

@@ -1,6 +1,6 @@
-"""Weaving a turn of a conversation into the memory: what is done instead of adding it.
+"""Turns of a conversation: split into ideas, stored, and formed where they are new.
 
-Stores what `formation.weave` settles, has it formed, and says what it was. `remembering` gives
+Stores what `formation.segments` settles, has it formed, and says what it was. `remembering` gives
 it its two forms.
 """
 
@@ -12,7 +12,7 @@ from amem_integrations.core.analysis import TurnKind
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import CORRECTS, REPEATS, Link, Note, Status, make_note
 from amem_integrations.formation import queue
-from amem_integrations.formation.segments import Strand, pieces, weave, woven_before
+from amem_integrations.formation.segments import Segment, earlier_notes, pieces, segment_turn
 from amem_integrations.memory.operations import (
     NamespaceLike,
     NoteLike,
@@ -20,7 +20,7 @@ from amem_integrations.memory.operations import (
     require,
 )
 from amem_integrations.memory.options import check_choice
-from amem_integrations.memory.pipeline import FORMATIONS, Formation, Rooms, form, have_formed
+from amem_integrations.memory.pipeline import FORMATIONS, Formation, Wiring, form, have_formed
 from amem_integrations.revisions import update
 from amem_integrations.revisions.archive import restore
 from amem_integrations.revisions.forget import forget
@@ -46,8 +46,8 @@ class Idea:
         reason: why it was found to be that.
 
     Examples:
-        >>> [first] = memory.weave("The board meets on Monday at ten.", session="s1").ideas
-        >>> [idea] = memory.weave("Actually it is Tuesday, not Monday.", session="s1").ideas
+        >>> [first] = memory.add_turn("The board meets on Monday at ten.", session="s1").ideas
+        >>> [idea] = memory.add_turn("Actually it is Tuesday, not Monday.", session="s1").ideas
         >>> idea.kind, idea.of == first.note.id, [link.kind for link in idea.note.outgoing]
         ('correction', True, ['corrects'])
     """
@@ -59,15 +59,15 @@ class Idea:
 
 
 @dataclass(frozen=True, slots=True)
-class Woven:
-    """What a turn was woven into: its ideas, in order; mostly one.
+class TurnResult:
+    """What a turn was split into: its ideas, in order; mostly one.
 
     Attributes:
         ideas: each with its note and what it was found to be.
 
     Examples:
-        >>> woven = memory.weave("The board meets on Monday at ten.", session="s1")
-        >>> [idea.kind for idea in woven.ideas], woven.notes[0].content
+        >>> result = memory.add_turn("The board meets on Monday at ten.", session="s1")
+        >>> [idea.kind for idea in result.ideas], result.notes[0].content
         (['new'], 'The board meets on Monday at ten.')
     """
 
@@ -79,33 +79,37 @@ class Woven:
         return tuple(idea.note for idea in self.ideas)
 
 
-async def weave_turn(
-    rooms: Rooms,
+async def add_turn(
+    wiring: Wiring,
     io: IO,
     item: Mapping[str, Any],
     namespace: NamespaceLike,
     formation: Formation | None,
-) -> Woven:
+) -> TurnResult:
     """Store a turn idea by idea, then form what of it is new, as `formation` says."""
-    formation = formation or rooms.formation
+    formation = formation or wiring.formation
     check_choice("formation", formation, FORMATIONS)
     turn = make_note(**item, namespace=namespace, now=io.now())
-    held = await woven_before(io, turn)
+    held = await earlier_notes(io, turn)
     if held and _is_all_of(held, turn):
-        rooms.settings.ledger.count("weave.again")
-        ideas = [await _as_known(rooms, io, note, turn) for note in held]
+        wiring.settings.ledger.count("turn.again")
+        ideas = [await _as_known(wiring, io, note, turn) for note in held]
     else:
         for note in held:
-            forgotten = await forget(io, note.id, note.namespace, rooms.analyst_name)
-            rooms.recalls.drop(note.namespace)
-            await have_formed(rooms, io, formation, unformed={note.namespace: forgotten.unformed})
-        ideas = await _stored(rooms, io, turn, formation)
-        await have_formed(rooms, io, formation, (idea.note for idea in ideas))
+            forgotten = await forget(io, note.id, note.namespace, wiring.analyst_name)
+            wiring.recalls.drop(note.namespace)
+            await have_formed(wiring, io, formation, unformed={note.namespace: forgotten.unformed})
+        ideas = await _stored(wiring, io, turn, formation)
+        await have_formed(wiring, io, formation, (idea.note for idea in ideas))
     fresh = await as_they_are(io, [idea.note for idea in ideas])
-    return Woven(tuple(replace(idea, note=note) for idea, note in zip(ideas, fresh, strict=True)))
+    return TurnResult(
+        tuple(replace(idea, note=note) for idea, note in zip(ideas, fresh, strict=True))
+    )
 
 
-async def form_note(rooms: Rooms, io: IO, note: NoteLike, namespace: NamespaceLike | None) -> Note:
+async def form_note(
+    wiring: Wiring, io: IO, note: NoteLike, namespace: NamespaceLike | None
+) -> Note:
     """Form a note now, though it was kept plain, given up, or not due yet."""
     held = await require(io, *address(note, namespace))
     if held.status in (Status.RAW, Status.PLAIN, Status.PARKED):
@@ -114,12 +118,12 @@ async def form_note(rooms: Rooms, io: IO, note: NoteLike, namespace: NamespaceLi
         await io.engine.patch(held.id, {**fields, **queue.lease(io)}, expect=expect)
         held = await require(io, held.id, held.namespace)
     if held.status is Status.RAW:
-        await form(rooms, io, [held])
+        await form(wiring, io, [held])
     (note,) = await with_links(io, [await require(io, held.id, held.namespace)])
     return note
 
 
-async def turn_of(io: IO, note: NoteLike, namespace: NamespaceLike | None) -> list[Note]:
+async def get_turn(io: IO, note: NoteLike, namespace: NamespaceLike | None) -> list[Note]:
     """The notes of the turn that a note is of, in its order."""
     held = await require(io, *address(note, namespace))
     if held.source_id is None:
@@ -127,12 +131,12 @@ async def turn_of(io: IO, note: NoteLike, namespace: NamespaceLike | None) -> li
     return await with_links(io, await pieces(io, held.source_id, held.namespace))
 
 
-async def _stored(rooms: Rooms, io: IO, turn: Note, formation: Formation) -> list[Idea]:
-    """The ideas of a turn that was not woven before, their notes stored in one operation."""
+async def _stored(wiring: Wiring, io: IO, turn: Note, formation: Formation) -> list[Idea]:
+    """The ideas of a turn that was not stored before, their notes stored in one operation."""
     # Who does not wait for forming does not wait for a model here either.
-    unwoven = await weave(io, rooms.settings, turn, ask=formation == "inline")
-    notes = [strand.note for strand in unwoven.strands]
-    points = await embedded_points(io, notes, first=FIRST_PASSAGES, known=unwoven.vectors)
+    found = await segment_turn(io, wiring.settings, turn, ask=formation == "inline")
+    notes = [segment.note for segment in found.segments]
+    points = await embedded_points(io, notes, first=FIRST_PASSAGES, known=found.vectors)
     for point in points:
         if formation == "inline" and point.payload["status"] == Status.RAW:
             point.payload.update(queue.lease(io))
@@ -140,33 +144,33 @@ async def _stored(rooms: Rooms, io: IO, turn: Note, formation: Formation) -> lis
     targets = {link.to for note in notes for link in note.outgoing}
     for gone in targets - await existing(io, sorted(targets), turn.namespace):
         # Forgotten since it was found; what repeats it is now the first to say it.
-        await retract(io, gone, turn.namespace, rooms.analyst_name)
+        await retract(io, gone, turn.namespace, wiring.analyst_name)
     held = await load(io, (note.id for note in notes), turn.namespace)
     for note in held.values():
-        await _contest(rooms, io, note)
+        await _contest(wiring, io, note)
     ideas = [
-        _as_stored(strand, held.get(strand.note.id, strand.note)) for strand in unwoven.strands
+        _as_stored(segment, held.get(segment.note.id, segment.note)) for segment in found.segments
     ]
-    rooms.settings.ledger.count("weave.split", len(ideas) > 1)
+    wiring.settings.ledger.count("turn.split", len(ideas) > 1)
     for idea in ideas:
-        rooms.settings.ledger.count(f"weave.{idea.kind}")
+        wiring.settings.ledger.count(f"turn.{idea.kind}")
     return ideas
 
 
-def _as_stored(strand: Strand, note: Note) -> Idea:
-    if note.outgoing or not strand.note.outgoing:
-        return Idea(strand.verdict.kind, note, _target(note), strand.verdict.reason)
+def _as_stored(segment: Segment, note: Note) -> Idea:
+    if note.outgoing or not segment.note.outgoing:
+        return Idea(segment.verdict.kind, note, _target(note), segment.verdict.reason)
     return Idea("new", note, None, "what it is about is gone")
 
 
-async def _as_known(rooms: Rooms, io: IO, held: Note, turn: Note) -> Idea:
+async def _as_known(wiring: Wiring, io: IO, held: Note, turn: Note) -> Idea:
     """What a note of a turn is that comes again, perhaps with other metadata."""
     held = await restore(io, held)
     # It may be what a process was at when it died.
-    await _contest(rooms, io, held)
+    await _contest(wiring, io, held)
     if turn.metadata_json not in ("{}", held.metadata_json):
         held, _ = await update.update(
-            io, held, rooms.analyst_name, content=held.content, metadata_json=turn.metadata_json
+            io, held, wiring.analyst_name, content=held.content, metadata_json=turn.metadata_json
         )
     link = _link(held)
     if link is not None:
@@ -198,8 +202,8 @@ def _is_all_of(held: Sequence[Note], turn: Note) -> bool:
     return not turn.content[end:].strip()
 
 
-async def _contest(rooms: Rooms, io: IO, note: Note) -> None:
-    settings = rooms.settings
+async def _contest(wiring: Wiring, io: IO, note: Note) -> None:
+    settings = wiring.settings
     await contest(
         io,
         note,

@@ -1,6 +1,6 @@
 """Contradiction: what becomes of a note when another says otherwise. Both are kept.
 
-Pure. What a caller says is settled by that. What an analyst says, or a turn that was woven, is
+Pure. What a caller says is settled by that. What an analyst says, or `add_turn` finds, is
 open until somebody settles it (`lifecycle.audit`). Ours; the paper knows no contradictions.
 """
 

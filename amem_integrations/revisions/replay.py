@@ -136,7 +136,7 @@ def _unbrought(chain: Sequence[Revision], gone: str) -> tuple[list[Revision], se
 
 
 def _was_formed(link: Link, chain: Sequence[Revision]) -> bool:
-    """Whether a forming made the link, rather than a caller or the weaving of a turn."""
+    """Whether a forming made the link, rather than a caller or `add_turn`."""
     for revision in reversed(chain):
         if change := revision.changes.get("links"):
             before, after = (

@@ -1,4 +1,4 @@
-"""Contradictions that a caller states or the weaving of a turn finds, written down.
+"""Contradictions that a caller states or `add_turn` finds, written down.
 
 The note that says otherwise, with its link, and those it speaks against change in one operation.
 What an analyst finds is written with the note that is formed (`formation.neighbours`).

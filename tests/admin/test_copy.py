@@ -26,7 +26,7 @@ def filled() -> AgenticMemory:
 
 
 def payloads(memory: AgenticMemory) -> dict[str, object]:
-    points = memory.perform(lambda rooms, io: io.engine.scroll(EVERYTHING, limit=1000))
+    points = memory.perform(lambda wiring, io: io.engine.scroll(EVERYTHING, limit=1000))
     return {point.id: point.payload for point in points if point.payload["kind"] != "meta"}
 
 

@@ -36,7 +36,7 @@ from amem_integrations.formation.state import initial_state
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
 from tests.benchmarks import reference_prompts
 from tests.benchmarks.reference_prompts import compact
-from tests.support import chat_model, io_of, judgement, replies, rooms_of, shown_batch, shown_notes
+from tests.support import chat_model, io_of, judgement, replies, shown_batch, shown_notes, wiring_of
 
 MODES = ("staged", "fused", "batched")
 BATCH = 8
@@ -316,7 +316,7 @@ def forming(mode: Any) -> tuple[float, float]:
     with AgenticMemory(
         embedder=HashEmbedder(), model=chat_model(understands), mode=mode, formation="off"
     ) as memory:
-        settings, io, graph = rooms_of(memory).settings, io_of(memory), memory.graph()
+        settings, io, graph = wiring_of(memory).settings, io_of(memory), memory.graph()
 
         async def operations(state: Any) -> None:
             for operation in (*STEPS[mode].values(), commit):

@@ -21,7 +21,7 @@ from tests.support import (
     judgement,
     links_everything,
     open_memory,
-    rooms_of,
+    wiring_of,
 )
 
 
@@ -246,7 +246,7 @@ def test_a_failure_leaves_a_note_alone_that_another_formed_meanwhile(
             return notes
 
         monkeypatch.setattr(commit, "load", read_before_the_other)
-        settings, state = rooms_of(memory).settings, initial_state([raw])
+        settings, state = wiring_of(memory).settings, initial_state([raw])
         run(commit.note_failure(io_of(memory), settings, state, raw.id, failed("too late")))
         found = again(memory, raw)
         assert (found.status, found.last_error, found.attempts) == (Status.FORMED, None, 0)

@@ -50,7 +50,7 @@ def test_a_contradiction_weighs_what_it_is_said_to_weigh() -> None:
 def test_no_other_note_means_no_question() -> None:
     with open_memory() as memory:
         note = memory.add("alone")
-        assert memory.perform(lambda rooms, io: percentiles(io, note, [])) == {}
+        assert memory.perform(lambda wiring, io: percentiles(io, note, [])) == {}
 
 
 def test_a_hundred_pairs_are_enough_and_fewer_are_not() -> None:

@@ -218,12 +218,12 @@ def test_a_picture_that_the_assistant_made_is_told(memory: AgenticMemory) -> Non
     assert note.content == "[image: a drawing of a boat]"
 
 
-def test_a_turn_that_is_woven_keeps_its_captions(memory: AgenticMemory) -> None:
+def test_a_turn_that_is_split_keeps_its_captions(memory: AgenticMemory) -> None:
     tell(
         memory,
         text("My boat has new sails"),
         BLOCKS[0][0],
-        weave=True,
+        split_turns=True,
         captioner=lambda attachment: "a red boat",
     )
     assert any("[image: a red boat]" in each for each in remembered(memory))

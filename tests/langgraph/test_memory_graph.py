@@ -17,7 +17,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.langgraph import create_memory_graph
 from amem_integrations.testing import ScriptedChatModel
 from tests.langgraph.agents import ASKED, TOLD, USERS, answers, config, said
-from tests.support import EMBEDDER, chat_model, io_of, open_memory, rooms_of
+from tests.support import EMBEDDER, chat_model, io_of, open_memory, wiring_of
 
 CALVIN = ("users", "calvin")
 
@@ -187,7 +187,7 @@ async def test_a_memory_that_is_down_does_not_fail_the_run(
         done = await graph.ainvoke(said(TOLD), config("calvin", "monday"))
     assert done["messages"][-1].text == "Fine."
     assert "boat" not in caplog.text
-    assert rooms_of(memory).settings.ledger.events()["langgraph.remember.failed"] == 1
+    assert wiring_of(memory).settings.ledger.events()["langgraph.remember.failed"] == 1
 
 
 def test_a_memory_that_goes_down_on_the_way_does_not_fail_the_run() -> None:
@@ -199,4 +199,4 @@ def test_a_memory_that_goes_down_on_the_way_does_not_fail_the_run() -> None:
     graph = chat(memory, answers("Fine."))
     done = graph.invoke(said(TOLD), config("calvin", "monday"))
     assert done["messages"][-1].text == "Fine."
-    assert rooms_of(memory).settings.ledger.events()["langgraph.formation.failed"] == 1
+    assert wiring_of(memory).settings.ledger.events()["langgraph.formation.failed"] == 1

@@ -29,7 +29,7 @@ from tests.langgraph.agents import (
     said,
     system_text,
 )
-from tests.support import EMBEDDER, chat_model, open_memory, rooms_of
+from tests.support import EMBEDDER, chat_model, open_memory, wiring_of
 
 CALVIN = ("users", "calvin")
 
@@ -400,7 +400,7 @@ async def test_a_memory_that_is_down_does_not_fail_the_reply(
     assert first["messages"][-1].text == second["messages"][-1].text == "Fine."
     assert "boat" not in caplog.text
     assert "The memory could not recall (StoreClosedError: The store in" in caplog.text
-    usage = rooms_of(memory).settings.ledger.events()
+    usage = wiring_of(memory).settings.ledger.events()
     assert usage["langgraph.recall.failed"] == usage["langgraph.remember.failed"] == 2
 
 
@@ -500,9 +500,9 @@ def test_a_review_that_nobody_waits_for_is_refused(memory: AgenticMemory) -> Non
         AMemMiddleware(memory, namespace="calvin", write="sometimes")  # type: ignore[arg-type]
 
 
-def test_a_woven_turn_is_remembered_idea_by_idea(memory: AgenticMemory) -> None:
+def test_a_split_turn_is_remembered_idea_by_idea(memory: AgenticMemory) -> None:
     model = answers("ok, thanks", "Sure!", "I do not know.")
-    chat = agent(memory, model, weave=True)
+    chat = agent(memory, model, split_turns=True)
     kayak, sink = "I bought a red kayak in Kiel.", "By the way, the plumber fixed the sink."
     chat.invoke(said(f"{kayak} {sink}"), config("calvin", "monday"))
     notes = {note.content: note for note in memory.recent(namespace=CALVIN)}
@@ -516,6 +516,6 @@ def test_a_woven_turn_is_remembered_idea_by_idea(memory: AgenticMemory) -> None:
     assert kayak in system_text(model.calls[2].messages)
 
 
-def test_turns_under_review_are_not_woven(memory: AgenticMemory) -> None:
+def test_turns_under_review_are_not_split(memory: AgenticMemory) -> None:
     with pytest.raises(InvalidInputError, match="whole turns"):
-        AMemMiddleware(memory, namespace=USERS, write="after_agent", review=True, weave=True)
+        AMemMiddleware(memory, namespace=USERS, write="after_agent", review=True, split_turns=True)

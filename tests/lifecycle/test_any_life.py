@@ -25,7 +25,7 @@ from amem_integrations.revisions.supersede import contest
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import every_note
 from tests.lifecycle.days import START, Days, Lived
-from tests.support import chat_model, io_of, judgement, open_memory, rooms_of
+from tests.support import chat_model, io_of, judgement, open_memory, wiring_of
 
 EXAMPLES = int(os.environ.get("AMEM_TEST_EXAMPLES", "6"))
 # So that one use is enough for a bridge, two occasions for a tier, two conflicts for an audit.
@@ -137,7 +137,7 @@ class Story(Lived):
             return None
         undo = self.back()
         self.bind(self.ids[one], self.ids[other], 0.9, "corrects")
-        run(contest(io_of(self.memory), rooms_of(self.memory).settings, self.note(self.ids[one])))
+        run(contest(io_of(self.memory), wiring_of(self.memory).settings, self.note(self.ids[one])))
         return undo
 
     def audited(self, one: int, other: int) -> Undo | None:

@@ -89,8 +89,8 @@ class Planted:
         asked_for = (fact.question, trust)
         if asked_for not in self._found:
             self._found[asked_for] = self.memory.perform(
-                lambda rooms, io: find(
-                    rooms if trust else replace(rooms, policy=None),
+                lambda wiring, io: find(
+                    wiring if trust else replace(wiring, policy=None),
                     io,
                     fact.question,
                     namespace=HOME,

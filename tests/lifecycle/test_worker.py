@@ -10,7 +10,7 @@ from amem_integrations.errors import StoreWriteError
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.memory.pipeline import take
 from tests.lifecycle.days import Days
-from tests.support import again, io_of, open_memory, rooms_of
+from tests.support import again, io_of, open_memory, wiring_of
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def test_the_worker_counts_uses(memory: AgenticMemory, days: Days) -> None:
 
 def test_an_idle_worker_wakes_for_maintenance(memory: AgenticMemory, days: Days) -> None:
     assert memory.flush(20)
-    batch = run(take(rooms_of(memory), io_of(memory)))
+    batch = run(take(wiring_of(memory), io_of(memory)))
     assert batch.notes == []
     assert batch.due is not None
     assert 0 < batch.due <= DEFAULT_POLICY.due.total_seconds()
@@ -44,7 +44,7 @@ def test_an_idle_worker_wakes_for_maintenance(memory: AgenticMemory, days: Days)
 
 def test_without_a_policy_nothing_wakes_it() -> None:
     with open_memory(formation="off") as memory:
-        assert run(take(rooms_of(memory), io_of(memory))).due is None
+        assert run(take(wiring_of(memory), io_of(memory))).due is None
 
 
 def test_maintenance_that_fails_is_counted_and_tried_later(
@@ -54,5 +54,5 @@ def test_maintenance_that_fails_is_counted_and_tried_later(
         raise StoreWriteError("The disk is full.")
 
     monkeypatch.setattr("amem_integrations.memory.pipeline.maintain_if_due", full)
-    assert run(take(rooms_of(memory), io_of(memory))).due == DEFAULT_POLICY.due.total_seconds()
+    assert run(take(wiring_of(memory), io_of(memory))).due == DEFAULT_POLICY.due.total_seconds()
     assert memory.admin.health()["maintain.failed"] >= 1

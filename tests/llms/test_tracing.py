@@ -19,7 +19,7 @@ from langsmith import Client, tracing_context
 
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.formation.state import initial_state
-from tests.support import again, chat_model, judgement, open_memory, rooms_of
+from tests.support import again, chat_model, judgement, open_memory, wiring_of
 
 SECRET = "Calvin hides rubies"
 OWNER = ("org", "calvin-o-malley")
@@ -188,7 +188,7 @@ def test_without_a_model_the_state_is_hidden_as_well(remember: Remember) -> None
 def test_the_words_of_an_error_are_hidden_and_its_kind_is_told(remember: Remember) -> None:
     recorder = Recorder()
     with open_memory(model=chat_model(lambda text, _: 1 / 0 if text else {})) as memory:
-        rooms_of(memory).settings.analyst.attempts = 1  # type: ignore[attr-defined]
+        wiring_of(memory).settings.analyst.attempts = 1  # type: ignore[attr-defined]
         remember(memory, {"callbacks": [recorder]})
         assert memory.recent(namespace=OWNER)[0].last_error
     (error,) = [given[0] for name, given, _ in recorder.events if name == "on_llm_error"]

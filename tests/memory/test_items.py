@@ -97,11 +97,11 @@ def test_when_embedding_fails_nothing_is_written() -> None:
 
     with open_memory(embedder=breaks) as memory:
         first = [item("old", key="kept")]
-        memory.perform(lambda rooms, io: write(rooms, io, first, {}, "off"))
+        memory.perform(lambda wiring, io: write(wiring, io, first, {}, "off"))
         notes = [item(f"tea {n}", key=str(n)) for n in range(200)] + [item("bad", key="bad")]
         deleted = {first[0].id: NS}
         with pytest.raises(RuntimeError):
-            memory.perform(lambda rooms, io: write(rooms, io, notes, deleted, "off"))
+            memory.perform(lambda wiring, io: write(wiring, io, notes, deleted, "off"))
         assert [note.key for note in run(every_note(io_of(memory)))] == ["kept"]
 
 

@@ -1,4 +1,4 @@
-"""memory.weave: what becomes of a turn of a conversation."""
+"""add_turn: what becomes of a turn of a conversation."""
 
 import asyncio
 import importlib.util
@@ -10,7 +10,7 @@ import pytest
 
 from amem_integrations import AgenticMemory, Note, Status
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
-from amem_integrations.memory.turns import Woven
+from amem_integrations.memory.turns import TurnResult
 from tests.support import EMBEDDER, again, io_of, open_memory
 
 MEETING = "The board meeting is on Monday at ten."
@@ -26,8 +26,8 @@ def memory() -> Iterator[AgenticMemory]:
         yield memory
 
 
-def kinds(woven: Woven) -> list[str]:
-    return [idea.kind for idea in woven.ideas]
+def kinds(result: TurnResult) -> list[str]:
+    return [idea.kind for idea in result.ideas]
 
 
 def state(memory: AgenticMemory) -> dict[str, tuple[Any, ...]]:
@@ -38,7 +38,7 @@ def state(memory: AgenticMemory) -> dict[str, tuple[Any, ...]]:
 
 
 def events(memory: AgenticMemory) -> dict[str, int]:
-    return {name: n for name, n in memory.admin.health().items() if name.startswith("weave.")}
+    return {name: n for name, n in memory.admin.health().items() if name.startswith("turn.")}
 
 
 # -- new --------------------------------------------------------------------------------------
@@ -58,45 +58,45 @@ def test_a_turn_of_one_idea_is_the_note_that_add_makes() -> None:
 
     with open_memory(clock=moment) as one, open_memory(clock=moment) as other:
         added = one.add(MEETING, **about)
-        woven = other.weave(MEETING, **about)
-    (idea,) = woven.ideas
+        result = other.add_turn(MEETING, **about)
+    (idea,) = result.ideas
     assert (idea.kind, idea.of) == ("new", None)
     # The graph is told the time more often here or there.
     same = {"revision": added.revision, "created_at": added.created_at}
     assert idea.note.evolve(**same, updated_at=added.updated_at) == added
 
 
-async def test_weaving_has_an_awaited_form() -> None:
+async def test_add_turn_has_an_awaited_form() -> None:
     async with await AgenticMemory.aopen(embedder=EMBEDDER) as memory:
-        woven = await memory.aweave(TWO_IDEAS, key="turn")
-        assert kinds(woven) == ["new", "new"]
-        assert [note.id for note in await memory.aturn(woven.notes[1])] == [
-            note.id for note in woven.notes
+        result = await memory.aadd_turn(TWO_IDEAS, key="turn")
+        assert kinds(result) == ["new", "new"]
+        assert [note.id for note in await memory.aget_turn(result.notes[1])] == [
+            note.id for note in result.notes
         ]
-        plain = await memory.aweave("ok, thanks")
+        plain = await memory.aadd_turn("ok, thanks")
         assert (await memory.aform(plain.notes[0])).status is Status.FORMED
 
 
 @pytest.mark.parametrize("formation", ["inline", "background", "off"])
 def test_what_is_new_is_formed_as_the_caller_says(formation: Any) -> None:
     with open_memory() as memory:
-        woven = memory.weave(TWO_IDEAS, formation=formation)
-        statuses = {note.status for note in woven.notes}
+        result = memory.add_turn(TWO_IDEAS, formation=formation)
+        statuses = {note.status for note in result.notes}
         if formation != "background":
             assert statuses == {Status.FORMED if formation == "inline" else Status.RAW}
         if formation == "off":
             assert memory.resume() == 2
         memory.flush()
-        assert {again(memory, note).status for note in woven.notes} == {Status.FORMED}
+        assert {again(memory, note).status for note in result.notes} == {Status.FORMED}
         assert memory.admin.check() == []
 
 
 def test_a_wrong_formation_is_refused_before_anything_is_stored(memory: AgenticMemory) -> None:
     wrong: Any = "later"
     with pytest.raises(InvalidInputError, match="formation"):
-        memory.weave("ok", formation=wrong)
+        memory.add_turn("ok", formation=wrong)
     with pytest.raises(InvalidInputError, match="blank"):
-        memory.weave("  \n")
+        memory.add_turn("  \n")
     assert memory.count() == 0
 
 
@@ -104,37 +104,37 @@ def test_a_wrong_formation_is_refused_before_anything_is_stored(memory: AgenticM
 
 
 def test_several_ideas_become_several_notes_of_one_turn(memory: AgenticMemory) -> None:
-    woven = memory.weave(TWO_IDEAS, key="turn", speaker="Ann", session="s", sequence=1)
-    kayak, sink = woven.notes
+    result = memory.add_turn(TWO_IDEAS, key="turn", speaker="Ann", session="s", sequence=1)
+    kayak, sink = result.notes
     assert (kayak.content, sink.content) == (KAYAK, SINK)
-    assert kinds(woven) == ["new", "new"]
-    for note in woven.notes:
+    assert kinds(result) == ["new", "new"]
+    for note in result.notes:
         assert (note.speaker, note.session, note.sequence) == ("Ann", "s", 1)
         assert note.source_id == "turn"
         assert note.position is not None
         assert TWO_IDEAS[note.position :].startswith(note.content)
     assert kayak.created_at < sink.created_at
-    assert events(memory) == {"weave.new": 2, "weave.split": 1}
+    assert events(memory) == {"turn.new": 2, "turn.split": 1}
 
 
 def test_the_turn_of_a_note_can_be_found(memory: AgenticMemory) -> None:
-    first, second = memory.weave(TWO_IDEAS, key="turn").notes
-    memory.weave(TWO_IDEAS, key="another turn")
-    alone = memory.weave(MEETING).notes[0]
-    assert [note.id for note in memory.turn(second)] == [first.id, second.id]
-    assert [note.id for note in memory.turn(alone)] == [alone.id]
+    first, second = memory.add_turn(TWO_IDEAS, key="turn").notes
+    memory.add_turn(TWO_IDEAS, key="another turn")
+    alone = memory.add_turn(MEETING).notes[0]
+    assert [note.id for note in memory.get_turn(second)] == [first.id, second.id]
+    assert [note.id for note in memory.get_turn(alone)] == [alone.id]
     hits = memory.search("kayak sink", filter={"source_id": "turn"})
     assert {hit.note.id for hit in hits} == {first.id, second.id}
     with pytest.raises(NoteNotFoundError):
-        memory.turn(first, namespace="elsewhere")
+        memory.get_turn(first, namespace="elsewhere")
 
 
 def test_a_note_of_a_part_is_forgotten_alone(memory: AgenticMemory) -> None:
-    first, second = memory.weave(TWO_IDEAS, key="turn").notes
+    first, second = memory.add_turn(TWO_IDEAS, key="turn").notes
     assert memory.forget(first).notes == 1
-    assert [note.id for note in memory.turn(second)] == [second.id]
-    # Woven again, the turn is whole.
-    assert kinds(memory.weave(TWO_IDEAS, key="turn")) == ["new", "new"]
+    assert [note.id for note in memory.get_turn(second)] == [second.id]
+    # Added again, the turn is whole.
+    assert kinds(memory.add_turn(TWO_IDEAS, key="turn")) == ["new", "new"]
     assert memory.count() == 2
 
 
@@ -143,17 +143,17 @@ def test_a_note_of_a_part_is_forgotten_alone(memory: AgenticMemory) -> None:
 
 @pytest.mark.parametrize("text", ["ok, thanks", "好的，谢谢！", "😂", "Good morning everyone!"])
 def test_nothing_worth_forming_stays_plain_and_is_found(memory: AgenticMemory, text: str) -> None:
-    (idea,) = memory.weave(text).ideas
+    (idea,) = memory.add_turn(text).ideas
     assert idea.kind == "nothing"
     assert idea.note.status is Status.PLAIN
     assert (idea.note.keywords, idea.note.context, idea.note.links) == ((), "", ())
-    assert memory.admin.health()["plain"] == memory.admin.health()["weave.nothing"] == 1
+    assert memory.admin.health()["plain"] == memory.admin.health()["turn.nothing"] == 1
     assert [hit.note.id for hit in memory.search(text)] == [idea.note.id]
     assert memory.search("x", filter={"status": "plain"})
 
 
 def test_the_queue_never_takes_what_is_plain(memory: AgenticMemory) -> None:
-    note = memory.weave("ok, thanks", formation="off").notes[0]
+    note = memory.add_turn("ok, thanks", formation="off").notes[0]
     assert memory.resume() == memory.admin.retry() == 0
     assert memory.flush(5)
     assert again(memory, note).status is Status.PLAIN
@@ -161,7 +161,7 @@ def test_the_queue_never_takes_what_is_plain(memory: AgenticMemory) -> None:
 
 
 def test_what_is_plain_can_be_formed_later(memory: AgenticMemory) -> None:
-    note = memory.weave("ok, thanks").notes[0]
+    note = memory.add_turn("ok, thanks").notes[0]
     assert memory.form(note).status is Status.FORMED
     assert memory.form(note).status is Status.FORMED
     assert memory.admin.health()["formation.formed"] == 1
@@ -177,14 +177,14 @@ def test_a_note_that_was_given_up_can_be_formed_as_well(memory: AgenticMemory) -
 
 
 def test_nothing_is_linked_to_what_says_nothing(memory: AgenticMemory) -> None:
-    memory.weave(MEETING, session="s", sequence=1)
-    plain = memory.weave("ok, thanks", session="s", sequence=2).notes[0]
-    memory.weave("Ten is too early for the board meeting.", session="s", sequence=3)
+    memory.add_turn(MEETING, session="s", sequence=1)
+    plain = memory.add_turn("ok, thanks", session="s", sequence=2).notes[0]
+    memory.add_turn("Ten is too early for the board meeting.", session="s", sequence=3)
     assert memory.links(plain) == ()
 
 
 def test_what_is_plain_and_updated_is_formed(memory: AgenticMemory) -> None:
-    plain = memory.weave("ok, thanks").notes[0]
+    plain = memory.add_turn("ok, thanks").notes[0]
     updated = memory.update(plain, MEETING)
     assert updated.status is Status.FORMED
     memory.update(plain, "ok", metadata={"x": 1})
@@ -192,25 +192,25 @@ def test_what_is_plain_and_updated_is_formed(memory: AgenticMemory) -> None:
 
 
 def test_an_update_of_a_plain_note_can_be_undone(memory: AgenticMemory) -> None:
-    plain = memory.weave("ok, thanks").notes[0]
+    plain = memory.add_turn("ok, thanks").notes[0]
     memory.update(plain, MEETING)
     undone = memory.revert(plain, to_version=1)
     assert (undone.content, undone.status) == ("ok, thanks", Status.PLAIN)
 
 
 def test_an_answer_is_new(memory: AgenticMemory) -> None:
-    memory.weave("Can we move the call to nine?", speaker="Wei", session="s", sequence=1)
-    woven = memory.weave("ok", speaker="Ann", session="s", sequence=2)
-    assert kinds(woven) == ["new"]
-    assert kinds(memory.weave("ok", speaker="Wei", session="s", sequence=3)) == ["nothing"]
+    memory.add_turn("Can we move the call to nine?", speaker="Wei", session="s", sequence=1)
+    result = memory.add_turn("ok", speaker="Ann", session="s", sequence=2)
+    assert kinds(result) == ["new"]
+    assert kinds(memory.add_turn("ok", speaker="Wei", session="s", sequence=3)) == ["nothing"]
 
 
 # -- repetitions ----------------------------------------------------------------------------------
 
 
 def repeated(memory: AgenticMemory) -> tuple[Note, Note]:
-    old = memory.weave(MEETING, speaker="Ann", session="s", sequence=1).notes[0]
-    (idea,) = memory.weave(MEETING, speaker="Ann", session="t", sequence=1).ideas
+    old = memory.add_turn(MEETING, speaker="Ann", session="s", sequence=1).notes[0]
+    (idea,) = memory.add_turn(MEETING, speaker="Ann", session="t", sequence=1).ideas
     assert (idea.kind, idea.of) == ("repetition", old.id)
     return old, idea.note
 
@@ -218,13 +218,13 @@ def repeated(memory: AgenticMemory) -> tuple[Note, Note]:
 def test_a_repetition_reinforces_the_old_note_and_is_not_formed(memory: AgenticMemory) -> None:
     old, repetition = repeated(memory)
     before = memory.admin.health()["formation.formed"]
-    memory.weave(f"Well, {MEETING}", speaker="Bob", session="t", sequence=2)
+    memory.add_turn(f"Well, {MEETING}", speaker="Bob", session="t", sequence=2)
     assert memory.admin.health()["formation.formed"] == before == 1
     assert repetition.status is Status.PLAIN
     held = again(memory, old)
     assert [link.kind for link in held.incoming] == ["repeats", "repeats"]
     assert held.version == old.version
-    assert memory.admin.health()["weave.repetition"] == 2
+    assert memory.admin.health()["turn.repetition"] == 2
     assert memory.admin.check() == []
 
 
@@ -260,28 +260,28 @@ def test_a_repetition_formed_on_demand_still_repeats(memory: AgenticMemory) -> N
 
 
 def test_another_namespace_repeats_nothing(memory: AgenticMemory) -> None:
-    memory.weave(MEETING, namespace="a")
-    assert kinds(memory.weave(MEETING, namespace="b")) == ["new"]
+    memory.add_turn(MEETING, namespace="a")
+    assert kinds(memory.add_turn(MEETING, namespace="b")) == ["new"]
 
 
 # -- corrections ----------------------------------------------------------------------------------
 
 
 def test_a_correction_is_formed_and_leads_to_what_it_corrects(memory: AgenticMemory) -> None:
-    old = memory.weave(MEETING, session="s", sequence=1).notes[0]
-    woven = memory.weave("Actually it is Tuesday, not Monday", session="s", sequence=2)
-    (idea,) = woven.ideas
+    old = memory.add_turn(MEETING, session="s", sequence=1).notes[0]
+    result = memory.add_turn("Actually it is Tuesday, not Monday", session="s", sequence=2)
+    (idea,) = result.ideas
     assert (idea.kind, idea.of) == ("correction", old.id)
     assert idea.note.status is Status.FORMED
     assert [link.kind for link in idea.note.outgoing if link.to == old.id] == ["corrects"]
     assert [link.source for link in again(memory, old).incoming] == [idea.note.id]
-    assert memory.admin.health()["weave.correction"] == 1
+    assert memory.admin.health()["turn.correction"] == 1
 
 
 def test_a_correction_outlasts_a_new_formation(memory: AgenticMemory) -> None:
-    old = memory.weave(MEETING, session="s", sequence=1).notes[0]
-    other = memory.weave("Tuesday is the day of the market.", session="s", sequence=2).notes[0]
-    right = memory.weave("Actually it is Tuesday, not Monday", session="s", sequence=3).notes[0]
+    old = memory.add_turn(MEETING, session="s", sequence=1).notes[0]
+    other = memory.add_turn("Tuesday is the day of the market.", session="s", sequence=2).notes[0]
+    right = memory.add_turn("Actually it is Tuesday, not Monday", session="s", sequence=3).notes[0]
     memory.forget(other)
     held = again(memory, right)
     assert held.status is Status.FORMED
@@ -295,48 +295,50 @@ def test_a_correction_outlasts_a_new_formation(memory: AgenticMemory) -> None:
 
 
 @pytest.mark.parametrize("text", ["ok, thanks", MEETING, TWO_IDEAS, "Actually it was moved."])
-def test_weaving_a_turn_twice_changes_nothing(memory: AgenticMemory, text: str) -> None:
-    memory.weave(MEETING, speaker="Ann", session="r")
+def test_the_same_turn_twice_changes_nothing(memory: AgenticMemory, text: str) -> None:
+    memory.add_turn(MEETING, speaker="Ann", session="r")
     about: dict[str, Any] = {"speaker": "Ann", "session": "s", "sequence": 1}
-    first = memory.weave(text, **about)
+    first = memory.add_turn(text, **about)
     before = state(memory)
-    second = memory.weave(text, **about)
+    second = memory.add_turn(text, **about)
     assert state(memory) == before
     assert [(each.kind, each.of, each.note) for each in second.ideas] == [
         (each.kind, each.of, each.note) for each in first.ideas
     ]
-    assert memory.admin.health()["weave.again"] == 1
+    assert memory.admin.health()["turn.again"] == 1
 
 
-def test_a_turn_that_was_added_is_not_woven(memory: AgenticMemory) -> None:
+def test_a_turn_that_was_added_is_not_split(memory: AgenticMemory) -> None:
     added = memory.add(TWO_IDEAS)
-    assert memory.weave(TWO_IDEAS).notes[0].id == added.id
+    assert memory.add_turn(TWO_IDEAS).notes[0].id == added.id
     assert memory.count() == 1
 
 
 def test_the_metadata_of_a_turn_that_comes_again_is_updated(memory: AgenticMemory) -> None:
-    memory.weave(TWO_IDEAS, key="turn", metadata={"x": 1})
-    woven = memory.weave(TWO_IDEAS, key="turn", metadata={"x": 2})
-    assert [note.metadata for note in woven.notes] == [{"x": 2}] * 2
-    assert [note.metadata for note in memory.weave(TWO_IDEAS, key="turn").notes] == [{"x": 2}] * 2
+    memory.add_turn(TWO_IDEAS, key="turn", metadata={"x": 1})
+    result = memory.add_turn(TWO_IDEAS, key="turn", metadata={"x": 2})
+    assert [note.metadata for note in result.notes] == [{"x": 2}] * 2
+    assert [note.metadata for note in memory.add_turn(TWO_IDEAS, key="turn").notes] == [
+        {"x": 2}
+    ] * 2
 
 
 @pytest.mark.parametrize(("first", "second"), [(TWO_IDEAS, MEETING), (MEETING, TWO_IDEAS)])
 def test_other_content_under_a_key_takes_the_place_of_the_old(
     memory: AgenticMemory, first: str, second: str
 ) -> None:
-    memory.weave(first, key="turn")
-    woven = memory.weave(second, key="turn")
-    assert " ".join(note.content for note in woven.notes) == second
-    assert {note.id for note in memory.recent()} == {note.id for note in woven.notes}
+    memory.add_turn(first, key="turn")
+    result = memory.add_turn(second, key="turn")
+    assert " ".join(note.content for note in result.notes) == second
+    assert {note.id for note in memory.recent()} == {note.id for note in result.notes}
     assert memory.admin.check() == []
 
 
 def test_a_turn_cut_short_is_not_taken_for_the_whole(memory: AgenticMemory) -> None:
-    memory.weave(TWO_IDEAS, key="turn")
+    memory.add_turn(TWO_IDEAS, key="turn")
     longer = f"{TWO_IDEAS} He comes again on Friday."
-    woven = memory.weave(longer, key="turn")
-    assert woven.notes[-1].content.endswith("Friday.")
+    result = memory.add_turn(longer, key="turn")
+    assert result.notes[-1].content.endswith("Friday.")
     assert memory.count() == 2
 
 
@@ -346,7 +348,7 @@ def test_a_turn_cut_short_is_not_taken_for_the_whole(memory: AgenticMemory) -> N
 def test_a_note_forgotten_while_it_is_repeated_leaves_no_link(
     memory: AgenticMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = memory.weave(MEETING, session="s").notes[0]
+    old = memory.add_turn(MEETING, session="s").notes[0]
     engine: Any = io_of(memory).engine
     insert: Callable[..., Any] = engine.insert
 
@@ -356,32 +358,32 @@ def test_a_note_forgotten_while_it_is_repeated_leaves_no_link(
         return await insert(points)
 
     monkeypatch.setattr(engine, "insert", forgotten_just_before, raising=False)
-    (idea,) = memory.weave(MEETING, session="t").ideas
+    (idea,) = memory.add_turn(MEETING, session="t").ideas
     assert (idea.kind, idea.of, idea.note.links) == ("new", None, ())
     assert idea.note.status is Status.FORMED
     assert memory.admin.check() == []
 
 
-async def test_turns_of_many_namespaces_are_woven_side_by_side() -> None:
+async def test_turns_of_many_namespaces_are_stored_side_by_side() -> None:
     async with await AgenticMemory.aopen(embedder=EMBEDDER) as memory:
         every = await asyncio.gather(
-            *(memory.aweave(TWO_IDEAS, namespace=f"n{n}", key="turn") for n in range(8))
+            *(memory.aadd_turn(TWO_IDEAS, namespace=f"n{n}", key="turn") for n in range(8))
         )
-        assert {len(woven.ideas) for woven in every} == {2}
+        assert {len(result.ideas) for result in every} == {2}
         assert await memory.admin.acheck() == []
 
 
 def test_exported_turns_come_back_with_their_parts_and_what_is_plain(
     memory: AgenticMemory,
 ) -> None:
-    memory.weave(TWO_IDEAS, key="turn")
+    memory.add_turn(TWO_IDEAS, key="turn")
     old, repetition = repeated(memory)
-    memory.weave("ok, thanks")
+    memory.add_turn("ok, thanks")
     lines = list(memory.admin.export("default"))
     with open_memory() as other:
         other.admin.import_(lines, namespace="moved")
         first, second = other.search("kayak sink", namespace="moved", filter={"source_id": "turn"})
-        assert {note.id for note in other.turn(first.note)} == {first.note.id, second.note.id}
+        assert {note.id for note in other.get_turn(first.note)} == {first.note.id, second.note.id}
         assert other.admin.health("moved")["plain"] == 2
         held = next(n for n in other.recent(namespace="moved") if n.key == old.key)
         assert [link.kind for link in held.incoming] == ["repeats"]
@@ -391,12 +393,12 @@ def test_exported_turns_come_back_with_their_parts_and_what_is_plain(
 
 def test_the_same_day_of_another_week_is_another_day(memory: AgenticMemory) -> None:
     text = "The mould factory is closed today."
-    memory.weave(text, speaker="Jun", occurred_at=AT)
-    later = memory.weave(text, speaker="Jun", occurred_at=AT + timedelta(days=7))
+    memory.add_turn(text, speaker="Jun", occurred_at=AT)
+    later = memory.add_turn(text, speaker="Jun", occurred_at=AT + timedelta(days=7))
     assert kinds(later) == ["new"]
 
 
-def test_the_engines_weave_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_engines_split_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     find_spec = importlib.util.find_spec
     for hidden in ("", "qdrant_edge"):
@@ -409,15 +411,16 @@ def test_the_engines_weave_alike(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         with open_memory() as memory:
             talk = [MEETING, "ok, thanks", "Actually it is Tuesday, not Monday", TWO_IDEAS, MEETING]
-            woven = [
-                memory.weave(text, session="s", sequence=place) for place, text in enumerate(talk)
+            result = [
+                memory.add_turn(text, session="s", sequence=place)
+                for place, text in enumerate(talk)
             ]
-            assert [idea.kind for each in woven for idea in each.ideas] == [
+            assert [idea.kind for each in result for idea in each.ideas] == [
                 *("new", "nothing", "correction", "new", "new", "repetition")
             ]
-            memory.forget(woven[0].notes[0])
-            assert again(memory, woven[-1].notes[0]).status is Status.FORMED
+            memory.forget(result[0].notes[0])
+            assert again(memory, result[-1].notes[0]).status is Status.FORMED
             assert memory.admin.check() == []
             seen.append({note.content: note.status for note in memory.recent()})
-            seen.append([note.content for note in memory.turn(woven[3].notes[1])])
+            seen.append([note.content for note in memory.get_turn(result[3].notes[1])])
     assert seen[:2] == seen[2:]

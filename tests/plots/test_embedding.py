@@ -10,7 +10,7 @@ from amem_integrations import AgenticMemory
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note, Revision, Status, make_note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.memory.operations import Rooms
+from amem_integrations.memory.operations import Wiring
 from amem_integrations.plots import embedding_map, map_data
 from amem_integrations.plots.embedding import Method
 from amem_integrations.plots.reading import (
@@ -112,7 +112,7 @@ def test_before_is_what_the_embedder_makes_of_the_first_understanding(
         assert vectors.after[entry.note.id] == pytest.approx(EMBEDDER.embed_query(text), abs=1e-6)
 
 
-async def _entries(_: Rooms, io: IO) -> list[Entry]:
+async def _entries(_: Wiring, io: IO) -> list[Entry]:
     return await entries_of(io, await notes_of(io, ("cache",)))
 
 

@@ -1,4 +1,4 @@
-"""Whatever is said in whatever order, weaving loses nothing of it and says nothing twice."""
+"""Whatever is said in whatever order, add_turn loses nothing of it and says nothing twice."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from amem_integrations import AgenticMemory, Note, Status, Woven
+from amem_integrations import AgenticMemory, Note, Status, TurnResult
 from amem_integrations.analysts.ideas import sentences
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.core.note import is_blank, make_note
@@ -71,8 +71,8 @@ def fresh(memory: AgenticMemory) -> AgenticMemory:
     return memory
 
 
-def seen(woven: Woven) -> list[tuple[str, str | None, Note]]:
-    return [(idea.kind, idea.of, idea.note) for idea in woven.ideas]
+def seen(result: TurnResult) -> list[tuple[str, str | None, Note]]:
+    return [(idea.kind, idea.of, idea.note) for idea in result.ideas]
 
 
 @given(storable, st.data())
@@ -103,21 +103,21 @@ def test_spans_are_stretches_of_the_turn_in_order_and_hold_all_of_it(
 @given(talks)
 def test_all_of_a_talk_is_stored_once(opened: AgenticMemory, talk: list[dict[str, Any]]) -> None:
     memory = fresh(opened)
-    first = [memory.weave(**turn) for turn in talk]
+    first = [memory.add_turn(**turn) for turn in talk]
     stored = {note.id: note for note in memory.recent(limit=1000)}
-    for turn, woven in zip(talk, first, strict=True):
-        said = "".join("".join(note.content for note in woven.notes).split())
+    for turn, result in zip(talk, first, strict=True):
+        said = "".join("".join(note.content for note in result.notes).split())
         assert said == "".join(turn["content"].split())
-        assert {note.id for note in woven.notes} <= stored.keys()
-        for idea in woven.ideas:
+        assert {note.id for note in result.notes} <= stored.keys()
+        for idea in result.ideas:
             plain = idea.kind in ("nothing", "repetition")
             assert idea.note.status is (Status.PLAIN if plain else Status.RAW)
             assert (idea.of is not None) == (idea.kind in ("repetition", "correction"))
             assert idea.of is None or idea.of in stored
-    again = [memory.weave(**turn) for turn in talk]
+    again = [memory.add_turn(**turn) for turn in talk]
     assert {note.id: note for note in memory.recent(limit=1000)} == stored
-    assert [[kind for kind, *_ in seen(woven)] for woven in again] == [
-        [kind for kind, *_ in seen(woven)] for woven in first
+    assert [[kind for kind, *_ in seen(result)] for result in again] == [
+        [kind for kind, *_ in seen(result)] for result in first
     ]
     assert memory.admin.check() == []
 
@@ -128,7 +128,7 @@ def test_whatever_of_a_talk_is_forgotten_the_rest_stays_whole(
     opened: AgenticMemory, talk: list[dict[str, Any]], data: st.DataObject
 ) -> None:
     memory = fresh(opened)
-    notes = {note.id: note for turn in talk for note in memory.weave(**turn).notes}
+    notes = {note.id: note for turn in talk for note in memory.add_turn(**turn).notes}
     gone = data.draw(st.sampled_from(sorted(notes)))
     memory.forget(gone)
     left = {note.id: note for note in memory.recent(limit=1000)}

@@ -8,7 +8,7 @@ import pytest
 from amem_integrations import AgenticMemory, Hit
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Link, Note, make_note
-from amem_integrations.memory.operations import Rooms
+from amem_integrations.memory.operations import Wiring
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.search import search
 from amem_integrations.stores.write import embedded_points
@@ -28,7 +28,7 @@ def texts(count: int) -> list[str]:
 def store(memory: AgenticMemory, notes: Sequence[Note]) -> None:
     """Write notes in bulk, past accepting and forming."""
 
-    async def insert(_: Rooms, io: IO) -> None:
+    async def insert(_: Wiring, io: IO) -> None:
         await io.engine.insert(await embedded_points(io, notes))
 
     memory.perform(insert)

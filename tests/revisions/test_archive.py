@@ -23,7 +23,7 @@ def same(one: Note, other: Note) -> bool:
 
 
 def archive_all(memory: AgenticMemory, notes: list[Note], cause: str | None = None) -> int:
-    return memory.perform(lambda rooms, io: archive(io, notes, "too many", cause))
+    return memory.perform(lambda wiring, io: archive(io, notes, "too many", cause))
 
 
 def test_an_archived_note_is_not_found() -> None:
@@ -101,7 +101,7 @@ def test_restoring_is_undone_as_well() -> None:
 
 def test_a_note_kept_plain_is_plain_again() -> None:
     with open_memory() as memory:
-        (note,) = memory.weave("ok, thanks").notes
+        (note,) = memory.add_turn("ok, thanks").notes
         assert note.status is Status.PLAIN
         memory.lifecycle.archive(note)
         assert memory.lifecycle.restore(note).status is Status.PLAIN
@@ -185,12 +185,12 @@ def test_other_content_under_its_key_brings_it_back_with_that() -> None:
         assert (note.status, note.content) == (Status.FORMED, "Memcached instead")
 
 
-def test_weaving_the_same_turn_again_restores_it() -> None:
+def test_adding_the_same_turn_again_restores_it() -> None:
     with open_memory() as memory:
-        (note,) = memory.weave("The cache holds 512 entries.", key="k").notes
+        (note,) = memory.add_turn("The cache holds 512 entries.", key="k").notes
         memory.lifecycle.archive(note)
-        (woven,) = memory.weave("The cache holds 512 entries.", key="k").notes
-        assert (woven.id, woven.status) == (note.id, Status.FORMED)
+        (added,) = memory.add_turn("The cache holds 512 entries.", key="k").notes
+        assert (added.id, added.status) == (note.id, Status.FORMED)
 
 
 def test_an_archived_note_is_exported_and_stays_archived() -> None:

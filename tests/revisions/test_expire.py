@@ -31,7 +31,7 @@ def memory(time: list[datetime]) -> Iterator[AgenticMemory]:
 def put(memory: AgenticMemory, key: str, text: str, minutes: float | None) -> Note:
     ttl = None if minutes is None else timedelta(minutes=minutes)
     note = item_note(NS, key, "{}", [text], now=io_of(memory).now(), ttl=ttl)
-    memory.perform(lambda rooms, io: write(rooms, io, [note], {}, "inline"))
+    memory.perform(lambda wiring, io: write(wiring, io, [note], {}, "inline"))
     return now(memory, note)
 
 
@@ -40,7 +40,7 @@ def now(memory: AgenticMemory, note: Note) -> Note:
 
 
 def swept(memory: AgenticMemory) -> int:
-    return memory.perform(lambda rooms, io: sweep(rooms, io, "inline"))
+    return memory.perform(lambda wiring, io: sweep(wiring, io, "inline"))
 
 
 def test_sweeping_takes_back_what_the_note_had_caused(
@@ -159,7 +159,7 @@ def test_a_sweep_of_many_pages(memory: AgenticMemory, time: list[datetime]) -> N
         item_note(NS, str(n), "{}", [], now=io.now(), ttl=timedelta(minutes=n % 2 or 10))
         for n in range(600)
     ]
-    memory.perform(lambda rooms, io: write(rooms, io, notes, {}, "off"))
+    memory.perform(lambda wiring, io: write(wiring, io, notes, {}, "off"))
     time[0] += timedelta(minutes=5)
     assert swept(memory) == 300
     assert memory.count() == 300

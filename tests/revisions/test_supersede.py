@@ -239,14 +239,14 @@ def test_what_contests_and_evolves_a_note_makes_two_revisions_of_it() -> None:
         assert again(memory, old).contested_by == ()
 
 
-def test_a_woven_correction_contests_what_it_corrects() -> None:
+def test_a_correction_in_a_turn_contests_what_it_corrects() -> None:
     with open_memory(lifecycle=True) as memory:
         said = {"session": "s", "occurred_at": MONDAY}
-        old = memory.weave("The meeting with Ruth is on Monday at nine", sequence=1, **said).notes[
-            0
-        ]
+        old = memory.add_turn(
+            "The meeting with Ruth is on Monday at nine", sequence=1, **said
+        ).notes[0]
         text = "Actually it is Tuesday, not Monday"
-        [idea] = memory.weave(text, session="s", sequence=2, occurred_at=FRIDAY).ideas
+        [idea] = memory.add_turn(text, session="s", sequence=2, occurred_at=FRIDAY).ideas
         assert idea.kind == "correction"
         found = again(memory, old)
         assert (found.valid_until, found.contested_by) == (FRIDAY, (idea.note.id,))

@@ -18,7 +18,7 @@ from amem_integrations.stores.read import every_point
 from amem_integrations.stores.usage import read_usage, save_usage
 from amem_integrations.testing import ScriptedChatModel
 from tests.stores.contract import Driven, engine_fixture, store_fixture
-from tests.support import EMBEDDER, chat_model, io_of, judgement, open_memory, rooms_of
+from tests.support import EMBEDDER, chat_model, io_of, judgement, open_memory, wiring_of
 
 __all__ = ["engine_fixture", "store_fixture"]
 
@@ -310,7 +310,7 @@ def test_nothing_else_sees_usage_points(tmp_path: Path, look: Callable[[Any], ob
     with remembered(tmp_path) as memory:
         memory.add_many(["The redis cache", "The redis eviction policy"])
         before = look(memory)
-        run(save_usage(io_of(memory), rooms_of(memory).settings.ledger))
+        run(save_usage(io_of(memory), wiring_of(memory).settings.ledger))
         assert run(io_of(memory).engine.count(match("kind", "usage"))) == 1
         assert look(memory) == before
 

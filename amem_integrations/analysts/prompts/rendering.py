@@ -25,7 +25,7 @@ _FILE_NEW = 'Now file the note "new".'
 _FILE_NEW_AMONG = 'Numbered notes are older. Now file the note "new".'
 _FILE_EACH = 'Now file each note "new", in order.'
 _DISTIL = "Now write the one note."
-_WEAVE = 'Numbered notes are older. Now list the ideas of the "turn".'
+_SEGMENT = 'Numbered notes are older. Now list the ideas of the "turn".'
 
 # "<" opens fences and the control tokens of chat templates; the others end a line for some
 # readers. All stay inside JSON strings, where an escape means the same character.
@@ -114,7 +114,7 @@ def turn_conversation(
     ]
     about = {k: v for k, v in _shown(turn.note, 0, understood=False).items() if k != "text"}
     lines.append(_line({"turn": {**about, "sentences": said}}))
-    return _asked(rules, lines, _WEAVE, instructions)
+    return _asked(rules, lines, _SEGMENT, instructions)
 
 
 def _asked(

@@ -25,7 +25,7 @@ def schema(sentences: int, offered: Collection[str]) -> dict[str, object]:
         "kind": schemas.one_of(TURN_KINDS),
         "of": schemas.one_of(["", *offered]),
     }
-    return schemas.answer("weaving", {"ideas": schemas.objects(sentences, idea)})
+    return schemas.answer("ideas", {"ideas": schemas.objects(sentences, idea)})
 
 
 def messages(turn: Turn, *, instructions: str | None = None) -> list[Message]:

@@ -22,7 +22,7 @@ from amem_integrations.embedders.resolve import resolve_embedder
 from amem_integrations.evaluation.scaling.material import HOME, Asked, Made
 from amem_integrations.formation.state import Mode
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.pipeline import Rooms
+from amem_integrations.memory.pipeline import Wiring
 from amem_integrations.stores.codec import note_point
 from amem_integrations.stores.passages import sparse_text
 
@@ -188,7 +188,7 @@ def memory_at(
     return AgenticMemory(path, embedder=embedder, formation="off", mode=mode)
 
 
-async def _insert(batch: list[Made], now: Clock, rooms: Rooms, io: IO) -> None:
+async def _insert(batch: list[Made], now: Clock, wiring: Wiring, io: IO) -> None:
     notes = [_note(made, now) for made in batch]
     await io.engine.insert(
         [
