@@ -49,7 +49,7 @@ def test_with_the_multilingual_embedder_every_question_is_answered(
 def test_by_default_words_find_the_chinese_that_meaning_cannot(memory: AgenticMemory) -> None:
     for question in (q for q in ANY if q["language"] == "zh"):
         hits = memory.search(question["question"], k=100, hops=0)
-        by_meaning = sorted(hits, key=lambda hit: -hit.why.get("dense", 0.0))[:PLACES]
+        by_meaning = sorted(hits, key=lambda hit: -hit.why.get("meaning", 0.0))[:PLACES]
         expected = set(question["expected"])
         assert not expected <= {hit.note.key for hit in by_meaning}
         assert expected <= {hit.note.key for hit in hits[:PLACES]}

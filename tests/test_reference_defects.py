@@ -67,7 +67,7 @@ def test_03_evolved_understanding_is_what_search_sees(tmp_path: Path) -> None:
     with open_memory(tmp_path, model=chat_model(judge)) as memory:
         hit = memory.search("quokka", k=1, hops=0)[0]
         assert hit.note.id == garden.id
-        assert hit.why["sparse"] > 0
+        assert hit.why["words"] > 0
         assert again(memory, garden).keywords == ("quokka",)
 
 

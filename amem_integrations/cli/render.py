@@ -29,7 +29,6 @@ _JOINERS = "\u200c\u200d"
 _MAX_HANDLE = 40
 _MAX_SHOWN = 400
 _TIME = "%Y-%m-%d %H:%M UTC"
-_SIGNALS = {"dense": "meaning", "sparse": "words"}
 
 Named = Mapping[str, str]
 
@@ -230,7 +229,7 @@ def hits(
 
 
 def _why(hit: Hit, names: Named) -> str:
-    shares = (f"{_SIGNALS.get(name, name)} {share:.2f}" for name, share in hit.why.items())
+    shares = (f"{name} {share:.2f}" for name, share in hit.why.items())
     text = f"{hit.score:.2f} = {' + '.join(shares)}"
     if hit.via is not None:
         other = hit.via.other(hit.note.id)

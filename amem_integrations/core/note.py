@@ -299,7 +299,7 @@ class Hit:
     Attributes:
         note: what was found.
         score: fused relevance, higher is better, comparable within one search only.
-        why: contribution by signal ("dense", "sparse", "link", …), which sum to the score. Where a
+        why: contribution by signal ("meaning", "words", "link", …), which sum to the score. Where a
             reranker had the last word, the score is `why["rerank"]`, and the rest led up to it.
         via: the link that led here or lifted the note; set whenever `why` has "link".
         relevance: how much it has to do with the question, comparable across searches with the same
@@ -309,9 +309,9 @@ class Hit:
         >>> _ = memory.add("Calvin wants an LRU policy for the cache")
         >>> [hit] = memory.search("Which policy has the cache?", min_relevance=0)
         >>> sorted(hit.why), hit.via, hit.relevance > 0
-        (['dense', ...'sparse'...], None, True)
+        (['meaning', ...'words'...], None, True)
         >>> print(hit)
-        1...  Calvin wants an LRU policy for the cache  [dense ...]
+        1...  Calvin wants an LRU policy for the cache  [meaning ...]
     """
 
     note: Note

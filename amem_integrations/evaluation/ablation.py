@@ -25,7 +25,7 @@ def switches(options: RecallOptions) -> list[str]:
         >>> from amem_integrations.evaluation.ablation import switches
         >>> from amem_integrations.recall.options import DEFAULT_OPTIONS
         >>> switches(DEFAULT_OPTIONS)[:3]
-        ['dense', 'sparse', 'reply']
+        ['meaning', 'words', 'reply']
     """
     return [name for name in _values(options) if _off(options, name) is not None]
 
@@ -43,7 +43,7 @@ def without(options: RecallOptions, name: str) -> RecallOptions:
     Examples:
         >>> from amem_integrations.evaluation.ablation import without
         >>> from amem_integrations.recall.options import DEFAULT_OPTIONS
-        >>> without(DEFAULT_OPTIONS, "sparse").sparse
+        >>> without(DEFAULT_OPTIONS, "words").words
         0.0
     """
     off = _off(options, name) if name in _values(options) else None

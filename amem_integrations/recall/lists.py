@@ -54,9 +54,9 @@ async def listed(
     # IDF over the namespace, so that nobody else's notes move a score.
     corpus = within(scope.namespace)
     for _, where in scopes:
-        if options.dense or options.reply:
+        if options.meaning or options.reply:
             dense.append(Query(vector, where, depth))
-        if options.sparse and terms.indices:
+        if options.words and terms.indices:
             sparse.append(Query(terms, where, depth, corpus=corpus))
     queries = [*dense, *sparse]
     found, are_complete = await certain(io, queries)
@@ -137,20 +137,20 @@ async def ranked(
     moments = await _moments(io, known) if days else {}
     alone = fuse(
         {
-            "dense": meanings,
-            "sparse": words(lists.bm25),
+            "meaning": meanings,
+            "words": words(lists.bm25),
             "speaker": lists.asked,
             "date": date(days, moments),
         },
         weights,
     )
-    if not ((options.sparse and lists.bm25) or (options.reply and meanings)):
+    if not ((options.words and lists.bm25) or (options.reply and meanings)):
         return alone
     best = [found.id for found in alone[: max(_PLACED, most)]]
     turns = Turns(await _numbers(io, "place", best))
     asked = lists.asked
     missing = turns.missing_beside(best[: options.around])
-    if missing and options.sparse and lists.bm25:
+    if missing and options.words and lists.bm25:
         # Those of other speakers too: what they said is what the turns asked for were said about.
         for sureness, where in _by_speaker(scope, question):
             beside = await at_places(io, where, missing)
@@ -161,8 +161,8 @@ async def ranked(
             moments |= await _moments(io, turns.keys() - moments.keys())
     joined = fuse(
         {
-            "dense": _of(turns, meanings),
-            "sparse": words(lists.bm25, turns),
+            "meaning": _of(turns, meanings),
+            "words": words(lists.bm25, turns),
             "reply": reply(meanings, turns),
             "speaker": _of(turns, asked),
             "date": date(days, _of(turns, moments)),

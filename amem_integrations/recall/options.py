@@ -8,7 +8,7 @@ from amem_integrations.errors import InvalidInputError
 
 __all__ = ["DEFAULT_OPTIONS", "RecallOptions"]
 
-SIGNALS = ("dense", "sparse", "reply", "answer", "speaker", "date", "statement", "length")
+SIGNALS = ("meaning", "words", "reply", "answer", "speaker", "date", "statement", "length")
 SHARES = ("superseded", "contested", "asking")
 """What is left of a score: 1 switches one off."""
 
@@ -18,10 +18,10 @@ class RecallOptions:
     """How signals are weighed; 0 switches one off. See `signals` for their units.
 
     Attributes:
-        dense: meaning.
-        sparse: words, also those of the turns around.
+        meaning: nearness of the text to the query.
+        words: rare words of the query (BM25), those of the turns around included.
         reply: meaning of the next turn.
-        answer: meaning of the turn before, if that asks; in units of dense, and nothing without it.
+        answer: meaning of the turn before, if that is a question; needs `meaning`.
         speaker: whose words are asked for.
         date: when.
         statement: not a question itself.
@@ -49,12 +49,12 @@ class RecallOptions:
 
     Examples:
         >>> from amem_integrations.recall.options import RecallOptions
-        >>> RecallOptions(sparse=0).weights["sparse"]
+        >>> RecallOptions(words=0).weights["words"]
         0
     """
 
-    dense: float = 0.5
-    sparse: float = 3.0
+    meaning: float = 0.5
+    words: float = 3.0
     reply: float = 0.2
     answer: float = 0.1
     speaker: float = 3.0
@@ -77,9 +77,9 @@ class RecallOptions:
 
     def __post_init__(self) -> None:
         weights = {name: getattr(self, name) for name in SIGNALS}
-        if not (min(weights.values()) >= 0 and self.dense + self.sparse > 0):
+        if not (min(weights.values()) >= 0 and self.meaning + self.words > 0):
             raise InvalidInputError(
-                "Signal weights are 0 or more, and dense or sparse is above 0; got "
+                "Signal weights are 0 or more, and meaning or words is above 0; got "
                 f"{', '.join(f'{name}={weight}' for name, weight in weights.items())}."
             )
         for name in ("damping", *SHARES, "path", "diversity"):

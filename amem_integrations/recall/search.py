@@ -183,9 +183,9 @@ async def _best(
 
 def _answering(hits: list[Hit], options: RecallOptions) -> list[Hit]:
     """The hits; those that answer a question gain by what it means."""
-    if not (options.answer and options.dense):
+    if not (options.answer and options.meaning):
         return hits
-    meant = {hit.note.id: hit.why.get("dense", 0.0) / options.dense for hit in hits}
+    meant = {hit.note.id: hit.why.get("meaning", 0.0) / options.meaning for hit in hits}
     questions = answered(hit.note for hit in hits)
     gains = {
         id: weighed({"answer": max(meant[each] for each in asked)}, options)

@@ -5,23 +5,6 @@ from dataclasses import dataclass
 
 from amem_integrations.core.note import Hit
 
-WORDS = {
-    "dense": "meaning",
-    "sparse": "words",
-    "reply": "meaning of the reply",
-    "answer": "answers a question",
-    "speaker": "who said it",
-    "date": "when it was",
-    "statement": "is a statement",
-    "length": "says much",
-    "link": "a link",
-    "doubt": "a doubtful way",
-    "superseded": "holds no longer",
-    "contested": "contested",
-    "source": "kind of source",
-    "asking": "only asks",
-    "rerank": "reranker",
-}
 _SEEN = 0.005
 
 
@@ -30,7 +13,6 @@ class Share:
     """One signal's contribution. start, width: of its bar, in percent of what all hits span."""
 
     signal: str
-    words: str
     value: float
     start: float
     width: float
@@ -45,7 +27,6 @@ def shares(hits: Sequence[Hit]) -> list[list[Share]]:
         [
             Share(
                 name,
-                WORDS.get(name, name),
                 value,
                 100 * (min(value, 0.0) - low) / span,
                 100 * abs(value) / span,

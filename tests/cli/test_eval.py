@@ -39,14 +39,14 @@ def report(*arguments: str | Path) -> dict[str, Any]:
 
 
 def test_the_table_has_every_category_and_run_within_eighty_columns(data: Path) -> None:
-    result = call(data, "--baseline", "amem-dense", "--without", "sparse")
+    result = call(data, "--baseline", "amem-dense", "--without", "words")
     assert result.exit_code == 0, result.output
     output = result.stdout
     assert max(map(len, output.splitlines())) <= 80
     for group in ("core (5)", "multi-hop (2)", "single-hop (2)", "temporal (1)"):
         assert group in output
     assert output.index("adversarial (1)") > output.index("temporal (1)")
-    for run in ("amem", "amem-dense", "without sparse"):
+    for run in ("amem", "amem-dense", "without words"):
         # Once for each of the five groups, and once with its times.
         assert len(re.findall(rf"^ *{run} +\d", output, re.MULTILINE)) == 6
 
@@ -65,7 +65,7 @@ def test_the_table_says_what_was_measured_and_what_the_file_has_wrong(data: Path
     assert "locomo, 2 conversations, 8 turns, 6 questions" in output
     assert "dates without a session: 1" in output
     assert "8 formed" in output
-    assert "hops=0, dense=0.5" in output
+    assert "hops=0, meaning=0.5" in output
     assert re.search(r"fingerprint +[0-9a-f]{12}", output)
 
 
@@ -83,7 +83,7 @@ def test_json_has_the_runs_with_their_estimates(data: Path) -> None:
 def test_ablate_leaves_out_each_signal_in_turn(data: Path) -> None:
     _, *runs = report(data, "--ablate", "--set", "damping=0")["runs"]
     *signals, evolution, formation = runs
-    assert [run["name"] for run in signals][:2] == ["without dense", "without sparse"]
+    assert [run["name"] for run in signals][:2] == ["without meaning", "without words"]
     assert [evolution["name"], formation["name"]] == ["without evolution", "without formation"]
     for run in signals:
         name = run["name"].removeprefix("without ")
@@ -105,15 +105,17 @@ def test_what_a_signal_is_worth_has_a_table_of_its_own(data: Path) -> None:
 
 
 def test_settings_hold_for_every_run(data: Path) -> None:
-    runs = report(data, "--set", "damping=0.25", "--set", "fan_out=9", "--without", "dense")["runs"]
+    runs = report(data, "--set", "damping=0.25", "--set", "fan_out=9", "--without", "meaning")[
+        "runs"
+    ]
     assert [run["options"]["damping"] for run in runs] == [0.25, 0.25]
     assert [run["options"]["fan_out"] for run in runs] == [9, 9]
-    assert [run["options"]["dense"] for run in runs] == [DEFAULT_OPTIONS.dense, 0]
+    assert [run["options"]["meaning"] for run in runs] == [DEFAULT_OPTIONS.meaning, 0]
 
 
 def test_an_earlier_report_is_one_more_run(data: Path, tmp_path: Path) -> None:
     earlier = tmp_path / "by-words.json"
-    earlier.write_text(call(data, "--set", "dense=0", "--json").stdout, "utf-8")
+    earlier.write_text(call(data, "--set", "meaning=0", "--json").stdout, "utf-8")
     now, then = report(data, "--against", earlier)["runs"]
     assert (now["name"], then["name"]) == ("amem", "by-words")
     assert then["estimates"] == json.loads(earlier.read_text("utf-8"))["runs"][0]["estimates"]
@@ -163,7 +165,7 @@ def test_nothing_but_json_is_printed_with_json(data: Path) -> None:
     ("arguments", "message"),
     [
         (["--without", "colour"], "There is no signal 'colour' to switch off"),
-        (["--set", "dense=-1"], "Signal weights are 0 or more"),
+        (["--set", "meaning=-1"], "Signal weights are 0 or more"),
         (["--formation", "model"], "--formation model goes with --model"),
         (["--formation", "off", "--model", "openai:x"], "--formation model goes with --model"),
         (["--mode", "clever"], "--mode is one of"),

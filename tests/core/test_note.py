@@ -366,5 +366,5 @@ def test_at_a_prompt_a_note_shows_what_is_particular_about_it() -> None:
     for usual in ("session", "ttl", "merged_into", "life", "revision", "metadata_json"):
         assert f"{usual}=" not in repr(note)
     assert "metadata_json='{" in repr(made(metadata={"a": 1}))
-    hit = Hit(note, 1.5, {"dense": 1.5})
-    assert repr(hit) == f"Hit(note={note!r}, score=1.5, why={{'dense': 1.5}})"
+    hit = Hit(note, 1.5, {"meaning": 1.5})
+    assert repr(hit) == f"Hit(note={note!r}, score=1.5, why={{'meaning': 1.5}})"

@@ -95,7 +95,7 @@ def test_evolving_gives_another_note_and_leaves_the_first() -> None:
 def values() -> list[Any]:
     revision = Revision(2, "formed", "a", NOW, "free", {"tags": Change([], ["x"])}, ("b",), "so")
     note = made(metadata={"a": [1]}).evolve(revision=revision, links=(link(),))
-    return [link(), Change([1], [2]), revision, note, Hit(note, 0.5, {"dense": 0.5}, link())]
+    return [link(), Change([1], [2]), revision, note, Hit(note, 0.5, {"meaning": 0.5}, link())]
 
 
 @pytest.mark.parametrize("value", values(), ids=lambda value: type(value).__name__)
@@ -148,8 +148,8 @@ def test_a_weight_within_its_bounds_is_kept(weight: float) -> None:
 
 
 def test_a_hit_shows_its_score_its_text_and_why() -> None:
-    shown = str(Hit(made("The cache is full"), 0.75, {"dense": 0.5, "link": 0.25}))
-    assert shown == "0.750  The cache is full  [dense 0.50, link 0.25]"
+    shown = str(Hit(made("The cache is full"), 0.75, {"meaning": 0.5, "link": 0.25}))
+    assert shown == "0.750  The cache is full  [meaning 0.50, link 0.25]"
 
 
 # -- what analysts propose -------------------------------------------------------------------

@@ -9,7 +9,7 @@ from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 
 def test_signals_are_the_options_that_may_be_zero() -> None:
     found = switches(DEFAULT_OPTIONS)
-    assert {"dense", "sparse", "damping"} <= set(found)
+    assert {"meaning", "words", "damping"} <= set(found)
     assert not {"followed", "fan_out"} & set(found)
 
 
@@ -28,12 +28,12 @@ def test_a_signal_that_is_off_is_no_switch() -> None:
 
 
 def test_the_last_way_of_finding_anything_cannot_be_switched_off() -> None:
-    assert "dense" not in switches(RecallOptions(sparse=0))
+    assert "meaning" not in switches(RecallOptions(words=0))
 
 
 def test_settings_are_read_as_what_the_option_is() -> None:
-    options = with_settings(DEFAULT_OPTIONS, ["dense=.25", "damping=1", "fan_out = 8"])
-    assert (options.dense, options.damping, options.fan_out) == (0.25, 1.0, 8)
+    options = with_settings(DEFAULT_OPTIONS, ["meaning=.25", "damping=1", "fan_out = 8"])
+    assert (options.meaning, options.damping, options.fan_out) == (0.25, 1.0, 8)
     assert isinstance(options.damping, float)
 
 
@@ -41,7 +41,7 @@ def test_settings_are_read_as_what_the_option_is() -> None:
     ("setting", "message"),
     [
         ("damping", r"'damping' sets nothing; write name=value"),
-        ("colour=1", r"'colour=1' sets nothing.*dense, sparse"),
+        ("colour=1", r"'colour=1' sets nothing.*meaning, words"),
         ("damping=much", r"damping is of type float; got 'much'"),
         ("fan_out=2.5", r"fan_out is of type int; got '2.5'"),
         ("damping=2", r"damping lies in \[0, 1\]"),

@@ -28,9 +28,9 @@ def test_no_more_than_k_are_looked_at(filled: Held) -> None:
 
 
 def test_a_run_remembers_what_it_was_set_to(filled: Held) -> None:
-    setup = Setup(RecallOptions(sparse=0), hops=0)
-    run = ask(filled[0], setup, filled[1], k=10, name="without sparse")
-    assert (run.name, run.setup) == ("without sparse", setup)
+    setup = Setup(RecallOptions(words=0), hops=0)
+    run = ask(filled[0], setup, filled[1], k=10, name="without words")
+    assert (run.name, run.setup) == ("without words", setup)
 
 
 def test_options_reach_the_search(filled: Held) -> None:
@@ -40,8 +40,8 @@ def test_options_reach_the_search(filled: Held) -> None:
     strange = replace(boat.questions[1], evidence=("t2",))
     dataset = replace(held.dataset, conversations=(replace(boat, questions=(strange,)),))
     asked = Filled(held.memory, dataset, 0.0)
-    meaning = ask(asked, Setup(RecallOptions(sparse=0), 0), questions, k=10)
-    only_words = RecallOptions(dense=0, reply=0, around=0)
+    meaning = ask(asked, Setup(RecallOptions(words=0), 0), questions, k=10)
+    only_words = RecallOptions(meaning=0, reply=0, around=0)
     words = ask(asked, Setup(only_words, 0), questions, k=10)
     assert words.ranks == ((None,),)
     assert meaning.ranks != words.ranks

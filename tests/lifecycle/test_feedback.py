@@ -19,7 +19,7 @@ TEXTS = ("The redis cache evicts by LRU.", "The violin lesson is on Tuesday.", "
 
 
 def hits(*texts: str) -> list[Hit]:
-    return [Hit(make_note(text, namespace="a", now=NOW), 1.0, {"dense": 1.0}) for text in texts]
+    return [Hit(make_note(text, namespace="a", now=NOW), 1.0, {"meaning": 1.0}) for text in texts]
 
 
 def reports(memory: AgenticMemory) -> int:

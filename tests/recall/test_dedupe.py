@@ -21,7 +21,7 @@ NS = ("calvin",)
 
 
 def hit(content: str, score: float = 1.0, **fields: Any) -> Hit:
-    return Hit(make_note(content, namespace="calvin", now=NOW, **fields), score, {"dense": score})
+    return Hit(make_note(content, namespace="calvin", now=NOW, **fields), score, {"meaning": score})
 
 
 def texts(hits: list[Hit]) -> list[str]:

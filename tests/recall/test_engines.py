@@ -90,8 +90,8 @@ def test_the_note_that_shares_meaning_and_words_comes_first(notes: Namespaces) -
     notes.add("Susie collects stamps")
     first, *_ = notes.search("which policy for the cache?")
     assert first.note.id == wanted
-    assert first.why["dense"] > 0
-    assert first.why["sparse"] > 0
+    assert first.why["meaning"] > 0
+    assert first.why["words"] > 0
 
 
 def test_a_chinese_question_finds_its_note_by_words(notes: Namespaces) -> None:
@@ -100,7 +100,7 @@ def test_a_chinese_question_finds_its_note_by_words(notes: Namespaces) -> None:
     wanted = notes.add("缓存系统采用LRU淘汰策略")
     first, *_ = notes.search("缓存的淘汰策略是什么？")
     assert first.note.id == wanted
-    assert first.why["sparse"] > 0
+    assert first.why["words"] > 0
 
 
 @pytest.mark.parametrize("query", ["the of and", "🎉", "!!!", "the \u202eevil", "word " * 10_000])
@@ -134,9 +134,9 @@ def test_archived_and_quarantined_notes_appear_only_when_the_filter_asks(notes: 
 def test_hidden_notes_leave_the_scores_of_others_alone(notes: Namespaces) -> None:
     notes.add("cache one")
     notes.add("lunch at noon")
-    before = notes.search("cache", options=RecallOptions(sparse=0.0))
+    before = notes.search("cache", options=RecallOptions(words=0.0))
     notes.add("cache cache cache", status=Status.ARCHIVED)
-    assert notes.search("cache", options=RecallOptions(sparse=0.0)) == before
+    assert notes.search("cache", options=RecallOptions(words=0.0)) == before
 
 
 def test_filters_on_tags_speaker_session_and_time_narrow_the_search(notes: Namespaces) -> None:
@@ -202,7 +202,7 @@ def test_a_note_among_turns_of_several_notes_is_as_relevant_whatever_else_is_fou
     wanted = notes.add("a rose, I think", speaker="Ann", session="s", sequence=5)
     for n in range(16):
         notes.add(f"rose cache fence {n}", speaker="Ben", session="s", sequence=3 + n % 2)
-    options = RecallOptions(min_relevance=0.0, sparse=1.0)
+    options = RecallOptions(min_relevance=0.0, words=1.0)
     query = "What did Ann say of the rose, cache, fence?"
     (few,), many = (notes.search(query, k=k, options=options) for k in (1, 17))
     assert few.note.id == wanted
@@ -281,7 +281,7 @@ def test_of_a_hubs_many_links_the_one_nearest_to_the_query_is_followed(notes: Na
     for i in range(60):
         notes.add(f"entry {i} in the log", links=(hub,))
     notes.add("Muddy river bank", links=(hub,))
-    options = RecallOptions(sparse=0.0, statement=0.0, length=0.0, damping=1.0, fan_out=1)
+    options = RecallOptions(words=0.0, statement=0.0, length=0.0, damping=1.0, fan_out=1)
     hits = notes.search(query, k=5, options=options)
     by_link = [hit.note.content for hit in hits if hit.via is not None]
     assert by_link == ["Muddy river bank"]

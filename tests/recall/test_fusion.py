@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from amem_integrations.recall.fusion import fuse
 
-NAMES = ("dense", "sparse", "speaker")
+NAMES = ("meaning", "words", "speaker")
 values = st.dictionaries(
     st.sampled_from("abcdefghijkl"), st.just(0.0) | st.floats(1e-6, 1e6), max_size=12
 )
@@ -57,17 +57,19 @@ def test_a_signal_of_weight_zero_changes_no_score(
 
 
 def test_equal_scores_stand_in_the_order_of_ids() -> None:
-    ranked = fuse({"dense": dict.fromkeys("dbca", 0.5)}, {"dense": 1.0})
+    ranked = fuse({"meaning": dict.fromkeys("dbca", 0.5)}, {"meaning": 1.0})
     assert [found.id for found in ranked] == list("abcd")
 
 
 def test_a_clear_best_keeps_its_lead_over_a_note_with_better_ranks() -> None:
     """What ranks alone would lose: first in one list by far beats second in both."""
-    dense = {"x": 1.1, "steady": 1.0, "clear": 0.2}
-    sparse = {"clear": 2.5, "steady": 0.5, "y": 0.4}
-    assert fuse({"dense": dense, "sparse": sparse}, {"dense": 1.0, "sparse": 1.0})[0].id == "clear"
+    meaning = {"x": 1.1, "steady": 1.0, "clear": 0.2}
+    words = {"clear": 2.5, "steady": 0.5, "y": 0.4}
+    assert (
+        fuse({"meaning": meaning, "words": words}, {"meaning": 1.0, "words": 1.0})[0].id == "clear"
+    )
 
 
 def test_no_signals_give_no_notes() -> None:
     assert fuse({}, {}) == []
-    assert fuse({"dense": {}}, {"dense": 1.0}) == []
+    assert fuse({"meaning": {}}, {"meaning": 1.0}) == []

@@ -91,9 +91,9 @@ def test_a_note_that_was_found_anyway_gains_from_a_link_and_keeps_its_own_score(
     hits = find(asked)
     assert names(hits) == ["best", "poor", "weak"]
     poor = hits[1]
-    assert poor.why.keys() == {"dense", "link"}
+    assert poor.why.keys() == {"meaning", "link"}
     assert poor.score == pytest.approx(sum(poor.why.values()))
-    assert poor.why["link"] == pytest.approx(0.5 * (hits[0].score - poor.why["dense"]))
+    assert poor.why["link"] == pytest.approx(0.5 * (hits[0].score - poor.why["meaning"]))
 
 
 def test_a_link_by_statistics_leads_to_what_no_signal_found(asked: Canned) -> None:
@@ -111,14 +111,14 @@ def test_a_link_by_statistics_lifts_nothing_that_the_signals_found(asked: Canned
     asked.answer({"poor": 0.1})
     hits = find(asked)
     assert names(hits) == ["best", "weak", "poor"]
-    assert hits[2].why.keys() == {"dense"}
+    assert hits[2].why.keys() == {"meaning"}
 
 
 def test_a_link_lifts_the_weaker_note_and_sends_no_echo_back(asked: Canned) -> None:
     asked.add("linked")
     asked.add("best", links={"linked": 1.0})
     asked.answer({"linked": 0.05}, {"best": 0.9})
-    assert by_name(find(asked, hops=2))["best"].why.keys() == {"dense", "sparse"}
+    assert by_name(find(asked, hops=2))["best"].why.keys() == {"meaning", "words"}
 
 
 def test_a_weak_link_gives_less(asked: Canned) -> None:
@@ -163,7 +163,7 @@ def test_a_doubtful_note_that_was_found_by_itself_keeps_its_score(asked: Canned)
     asked.add("best", confidence=0.1)
     asked.answer({})
     doubted = by_name(find(asked, options=without_text(path=0.2)))["best"]
-    assert doubted.why.keys() == {"dense", "sparse"}
+    assert doubted.why.keys() == {"meaning", "words"}
 
 
 def test_a_note_of_no_confidence_is_not_reached(asked: Canned) -> None:
@@ -200,7 +200,7 @@ def test_a_second_hop_starts_from_all_that_the_first_came_to(asked: Canned) -> N
     asked.add("best", links={"poor": 1.0})
     asked.answer({"poor": 0.1}, {"far": 0.01})
     hits = by_name(find(asked, hops=2, options=without_text(followed=1)))
-    assert hits["poor"].why.keys() == {"dense", "link"}
+    assert hits["poor"].why.keys() == {"meaning", "link"}
     assert hits["far"].score == pytest.approx(0.5 * hits["poor"].score)
 
 

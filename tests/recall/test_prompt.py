@@ -22,7 +22,7 @@ def note(content: str, *, tags: tuple[str, ...] = (), context: str = "", **field
 
 
 def hit(note: Note, score: float = 1.0) -> Hit:
-    return Hit(note, score, {"dense": score})
+    return Hit(note, score, {"meaning": score})
 
 
 def records(packed: str) -> list[dict[str, object]]:

@@ -41,7 +41,7 @@ def test_the_reranker_of_a_memory_orders_what_is_found(memory: AgenticMemory) ->
     assert texts(found) == sorted(WORDS, key=len)
     for hit in found:
         assert hit.score == hit.why["rerank"] == -len(hit.note.content)
-    assert "dense" in found[-1].why
+    assert "meaning" in found[-1].why
 
 
 def test_notes_that_it_gives_the_same_stay_in_their_order() -> None:

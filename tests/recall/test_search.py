@@ -39,8 +39,8 @@ def three(canned: Canned) -> Canned:
 def test_hits_come_best_first_with_contributions_that_sum_to_the_score(three: Canned) -> None:
     hits = find(three)
     assert names(hits) == ["cache", "lunch", "holiday"]
-    assert hits[0].why.keys() == {"dense", "sparse", "statement"}
-    assert hits[1].why.keys() == {"dense", "statement"}
+    assert hits[0].why.keys() == {"meaning", "words", "statement"}
+    assert hits[1].why.keys() == {"meaning", "statement"}
     for hit in hits:
         assert hit.score == pytest.approx(sum(hit.why.values()))
         assert hit.via is None
@@ -140,7 +140,7 @@ def test_a_query_of_only_stop_words_still_finds_by_meaning(canned: Canned) -> No
     canned.add("cache")
     canned.answer({"cache": 0.4}, {})
     [hit] = find(canned, "the of and")
-    assert hit.why.keys() == {"dense", "statement"}
+    assert hit.why.keys() == {"meaning", "statement"}
 
 
 def test_a_long_query_is_bounded_for_the_embedder_and_whole_for_its_words(canned: Canned) -> None:
@@ -155,16 +155,16 @@ def test_a_long_query_is_bounded_for_the_embedder_and_whole_for_its_words(canned
 
 def test_a_signal_of_weight_zero_is_not_asked(three: Canned) -> None:
     three.engine.answers.pop(0)
-    hits = find(three, options=RecallOptions(dense=0.0, reply=0.0, statement=0.0))
+    hits = find(three, options=RecallOptions(meaning=0.0, reply=0.0, statement=0.0))
     assert names(hits) == ["cache", "holiday"]
-    assert all(hit.why.keys() == {"sparse"} for hit in hits)
+    assert all(hit.why.keys() == {"words"} for hit in hits)
 
 
 @pytest.mark.parametrize(
     "weights",
     [
-        {"dense": 0.0, "sparse": 0.0},
-        {"dense": -1.0},
+        {"meaning": 0.0, "words": 0.0},
+        {"meaning": -1.0},
         {"damping": 1.5},
         {"fan_out": 0},
         {"followed": 0},
@@ -232,13 +232,13 @@ def test_an_answer_gains_by_the_question_before_it(canned: Canned) -> None:
     found = {hit.note.content: hit for hit in find(canned, hops=0)}
     assert "answer" not in found["tea"].why
     gain = found["climbing"].why["answer"]
-    assert gain == pytest.approx(found["plans for Sunday?"].why["dense"] * 0.1 / 0.5)
+    assert gain == pytest.approx(found["plans for Sunday?"].why["meaning"] * 0.1 / 0.5)
     assert found["climbing"].score == pytest.approx(sum(found["climbing"].why.values()))
 
 
 def cosines(canned: Canned, depth: int) -> set[str]:
     """The ids in the list of `depth` notes by meaning."""
-    question, options = read_question("the", (), NOW), RecallOptions(sparse=0.0, around=0)
+    question, options = read_question("the", (), NOW), RecallOptions(words=0.0, around=0)
     nothing = SparseVector((), ())
     scope = scope_of(NS, None, None)
     lists = run(listed(canned.io, scope, question, [1.0, 0.0], nothing, depth, options))

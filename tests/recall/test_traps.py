@@ -57,13 +57,13 @@ def test_a_question_of_no_telling_word_is_answered_by_meaning_alone(
 ) -> None:
     hits = found(memory, query)
     assert len(hits) == len(TURNS)
-    assert not any("sparse" in hit.why for hit in hits)
+    assert not any("words" in hit.why for hit in hits)
 
 
 def test_all_of_ten_thousand_words_are_matched(memory: AgenticMemory) -> None:
     query = " ".join([*(f"word{n}" for n in range(9_999)), "violins"])
     hits = found(memory, query)
-    assert max(hits, key=lambda hit: hit.why.get("sparse", 0.0)).note.speaker == "May"
+    assert max(hits, key=lambda hit: hit.why.get("words", 0.0)).note.speaker == "May"
     assert first(memory, query) == "My brother repairs violins."
 
 

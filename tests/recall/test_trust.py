@@ -15,7 +15,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 def hit(content: str, score: float, source: str | None = None) -> Hit:
     note = make_note(content, namespace="n", now=NOW, source=source)
-    return Hit(note, score, {"dense": score})
+    return Hit(note, score, {"meaning": score})
 
 
 def sources(note: Note) -> float:
@@ -42,7 +42,7 @@ def test_a_note_that_only_asks_makes_way_for_one_that_states_something() -> None
     asking = hit("How many entries does the cache hold?", 1.5, "user")
     found = trusted([asking, TOLD], sources, DEFAULT_OPTIONS)
     assert [each.note for each in found] == [TOLD.note, asking.note]
-    assert found[1].why == {"dense": 1.5, "asking": -0.75}
+    assert found[1].why == {"meaning": 1.5, "asking": -0.75}
     assert trusted([asking], sources, replace(DEFAULT_OPTIONS, asking=1.0)) == [asking]
 
 

@@ -15,7 +15,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 def hit(content: str, score: float, **fields: object) -> Hit:
     note = replace(make_note(content, namespace="n", now=NOW), **fields)  # type: ignore[arg-type]
-    return Hit(note, score, {"dense": score / 2, "sparse": score / 2})
+    return Hit(note, score, {"meaning": score / 2, "words": score / 2})
 
 
 OLD = hit("The cache holds 512 entries.", 2.0, valid_until=NOW)
@@ -33,7 +33,7 @@ def test_what_holds_comes_before_what_ceased_to_hold() -> None:
 
 @pytest.mark.parametrize("kind", ["contradicts", "corrects"])
 def test_a_note_comes_after_the_one_that_took_its_place_however_well_it_fits(kind: str) -> None:
-    old = replace(OLD, score=90.0, why={"dense": 90.0})
+    old = replace(OLD, score=90.0, why={"meaning": 90.0})
     link = Link(NEW.note.id, old.note.id, "later", NOW, kind)
     new = replace(NEW, note=replace(NEW.note, links=(link,)))
     last = hit("The cache holds 700 entries.", 9.0, valid_until=NOW + timedelta(days=1))
