@@ -8,7 +8,6 @@ from typing import Any
 _REMEDIES = {
     "langchain": '"amem-integrations[langchain]"',
     "llama_index": '"amem-integrations[llama-index]"',
-    "pytest": "pytest",
 }
 
 

@@ -12,16 +12,14 @@ if TYPE_CHECKING:
     from amem_integrations.testing.chat import ScriptedChatModel as ScriptedChatModel
     from amem_integrations.testing.embedder import HashEmbedder as HashEmbedder
     from amem_integrations.testing.script import ScriptExhaustedError as ScriptExhaustedError
-    from amem_integrations.testing.store_contract import StoreContract as StoreContract
 
 _HOMES = {
     "Call": ".chat",
     "HashEmbedder": ".embedder",
     "ScriptExhaustedError": ".script",
     "ScriptedChatModel": ".chat",
-    "StoreContract": ".store_contract",
 }
 
-__all__ = ["Call", "HashEmbedder", "ScriptExhaustedError", "ScriptedChatModel", "StoreContract"]
+__all__ = ["Call", "HashEmbedder", "ScriptExhaustedError", "ScriptedChatModel"]
 
 __getattr__, __dir__ = attributes(__name__, _HOMES)

@@ -16,12 +16,14 @@ from amem_integrations.core.filters import match
 from amem_integrations.core.io import run
 from amem_integrations.langgraph import AMemStore
 from amem_integrations.memory.pipeline import Formation
-from amem_integrations.testing.store_contract import StoreContract
-from amem_integrations.testing.store_contract.base import ContractBase
-from amem_integrations.testing.store_contract.finding import FindingContract
-from amem_integrations.testing.store_contract.indexing import IndexingContract
-from amem_integrations.testing.store_contract.running import RunningContract
-from amem_integrations.testing.store_contract.values import ValueContract
+from tests.contracts.base import ContractBase
+from tests.contracts.filters import FilterContract
+from tests.contracts.finding import FindingContract
+from tests.contracts.indexing import IndexingContract
+from tests.contracts.namespaces import NamespaceContract
+from tests.contracts.running import RunningContract
+from tests.contracts.store import StoreContract
+from tests.contracts.values import ValueContract
 from tests.langgraph.stores import without_qdrant_edge
 from tests.support import EMBEDDER, assembly_of, io_of
 
@@ -112,7 +114,7 @@ class TestFormedBeforePutReturns(
 
 
 @untraced
-class TestInTheClientsLocalMode(OneMemory, StoreContract):
+class TestInTheClientsLocalMode(OneMemory, ValueContract, FilterContract, NamespaceContract):
     formation = "off"
     engine = "ClientEngine"
 

@@ -2,10 +2,10 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from time import sleep
-from typing import Any, ClassVar, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import pytest
 from langchain_core.embeddings import Embeddings
@@ -118,12 +118,6 @@ Opener: TypeAlias = Callable[..., Driver]
 class ContractBase(ABC):
     """What the parts of the contract share. See `StoreContract` for how to run it."""
 
-    differences: ClassVar[Mapping[str, str]] = {}
-    """Where a store is known to differ: the name of a test, and why. Such tests must fail.
-
-    A name may say which parameters: "test_filters[$gt]", whatever the form.
-    """
-
     @abstractmethod
     def open_store(
         self, *, index: IndexConfig, ttl: TTLConfig | None
@@ -176,16 +170,3 @@ class ContractBase(ABC):
     def store(self, opened: Opener) -> Driver:
         """A store that indexes "text" and keeps items for good."""
         return opened()
-
-    @pytest.fixture(autouse=True)
-    def known_difference(self, request: pytest.FixtureRequest) -> None:
-        name, _, parameters = request.node.name.partition("[")
-        parameters = parameters.removeprefix("sync-").removeprefix("async-")
-        names = (name, f"{name}[{parameters}")
-        reasons = [self.differences[name] for name in names if name in self.differences]
-        if reasons:
-            request.applymarker(pytest.mark.xfail(reason=reasons[0], strict=True))
-
-    def test_known_differences_name_tests(self) -> None:
-        names = {name.partition("[")[0] for name in self.differences}
-        assert all(callable(getattr(self, name, None)) for name in names)

@@ -4,7 +4,7 @@ from itertools import chain
 
 import pytest
 
-from amem_integrations.testing.store_contract.base import ContractBase, Driver, RecordingEmbeddings
+from tests.contracts.base import ContractBase, Driver, RecordingEmbeddings
 
 NS = ("docs",)
 TEXTS = {

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from langgraph.store.base import Item, PutOp
 
-from amem_integrations.testing.store_contract.base import ContractBase, Driver
+from tests.contracts.base import ContractBase, Driver
 
 NS = ("users", "ann")
 

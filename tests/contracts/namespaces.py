@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from amem_integrations.testing.store_contract.base import ContractBase, Driver
+from tests.contracts.base import ContractBase, Driver
 
 Namespace = tuple[str, ...]
 

@@ -15,7 +15,7 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from amem_integrations.testing.store_contract.base import ContractBase, Driver
+from tests.contracts.base import ContractBase, Driver
 
 NS = ("users", "ann")
 WITH_LABEL: dict[str, Callable[[Any], Op]] = {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langgraph.store.base import BaseStore, GetOp, PutOp
 
-from amem_integrations.testing.store_contract.base import (
+from tests.contracts.base import (
     ContractBase,
     RecordingEmbeddings,
     index_of,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from langgraph.store.base import PutOp
 
-from amem_integrations.testing.store_contract.base import (
+from tests.contracts.base import (
     ContractBase,
     Driver,
     Opener,

@@ -5,7 +5,7 @@ from typing import cast
 import pytest
 from langgraph.store.base import TTLConfig
 
-from amem_integrations.testing.store_contract.base import ContractBase, Driver, Opener
+from tests.contracts.base import ContractBase, Driver, Opener
 
 NS = ("docs",)
 SECONDS = 1.0
