@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import amem_integrations
-from amem_integrations.embedders import resolve
-from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.embedders import dense
+from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.memory import build
 from tests.pool import POOL
 from tests.support import EMBEDDER, open_memory
@@ -41,7 +41,7 @@ EXAMPLES = examples()
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     """What an example sees: an empty memory and directory; the default embedder needs no model."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(resolve, "_by_name", lambda name, threads: resolve_embedder(EMBEDDER))
+    monkeypatch.setattr(dense, "_by_name", lambda name, threads: resolve_embedder(EMBEDDER))
     monkeypatch.setattr(build, "open_store", partial(open_pooled, build.open_store))
     with open_memory() as memory:
         yield {"memory": memory}

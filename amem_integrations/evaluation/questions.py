@@ -7,7 +7,7 @@ without it, and runs that are compared share it.
 import time
 
 from amem_integrations.core.io import Embedder, Vector
-from amem_integrations.embedders.resolve import EmbedderSpec, NamedEmbedder, resolve_embedder
+from amem_integrations.embedders.dense import EmbedderSpec, NamedEmbedder, resolve_embedder
 
 __all__ = ["QuestionEmbedder", "timed"]
 

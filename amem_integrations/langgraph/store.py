@@ -27,7 +27,7 @@ from langgraph.store.base import (
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note
-from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.langgraph.batch import Settings, carry_out, search_links
 from amem_integrations.langgraph.requests import Fields, namespace_of

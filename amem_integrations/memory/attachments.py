@@ -20,7 +20,7 @@ from urllib.parse import unquote_to_bytes
 
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import clean_text
-from amem_integrations.embedders.callables import is_async
+from amem_integrations.embedders.dense import is_async
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.llms.deadline import within
 

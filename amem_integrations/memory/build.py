@@ -16,7 +16,7 @@ from amem_integrations.core.clock import Clock
 from amem_integrations.core.io import IO, AsyncIO, Runnable, SyncIO, run
 from amem_integrations.core.note import Note
 from amem_integrations.core.usage import Ledger
-from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.embedders.sparse import resolve_sparse
 from amem_integrations.errors import StoreError
 from amem_integrations.formation.queue import leave

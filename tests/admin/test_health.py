@@ -14,7 +14,7 @@ from amem_integrations.admin.vitals import Vitals
 from amem_integrations.core.analysis import Evolution
 from amem_integrations.core.io import run
 from amem_integrations.core.note import Note, Status
-from amem_integrations.embedders.named import NamedEmbedder
+from amem_integrations.embedders.embedder import NamedEmbedder
 from amem_integrations.lifecycle.audits import audit
 from amem_integrations.lifecycle.echo import clusters_of, cocoon
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy

@@ -26,7 +26,7 @@ from amem_integrations.core.clock import Clock
 from amem_integrations.core.io import run
 from amem_integrations.core.namespace import encode
 from amem_integrations.core.note import Link, Status, make_note
-from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.stores.codec import note_point
 from tests.support import io_of
 

@@ -29,7 +29,7 @@ from amem_integrations import AgenticMemory, FormationOptions, Note
 from amem_integrations.cli.conversation import messages as turns
 from amem_integrations.core.io import run
 from amem_integrations.core.tokens import estimate_tokens
-from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.formation.commit import commit
 from amem_integrations.formation.graph import STEPS
 from amem_integrations.formation.state import initial_state

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from amem_integrations import AgenticMemory
 from amem_integrations.cli.app import app
-from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.testing import HashEmbedder
 
 APP: Any = typer.main.get_command(app)

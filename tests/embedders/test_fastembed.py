@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 
 from amem_integrations.embedders import fastembed as module
-from amem_integrations.embedders.hub import hub_problem
-from amem_integrations.embedders.named import NamedEmbedder
-from amem_integrations.embedders.packaged import check_files, package_dir
-from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.embedders.dense import resolve_embedder
+from amem_integrations.embedders.embedder import NamedEmbedder
+from amem_integrations.embedders.model_files import Once, check_files, hub_problem, package_dir
 from amem_integrations.errors import ModelUnavailableError
 
 OFFLINE = package_dir(module.OFFLINE_MODULE)
@@ -129,7 +128,7 @@ def test_the_packaged_weights_need_nothing_writable(tmp_path: Path) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     child(
-        "from amem_integrations.embedders.resolve import resolve_embedder\n"
+        "from amem_integrations.embedders.dense import resolve_embedder\n"
         "assert len(resolve_embedder().embed_query('a')) == 384",
         HOME="/dev/null",
         XDG_CACHE_HOME="/dev/null/cache",
@@ -171,18 +170,45 @@ def test_a_name_in_another_case_is_the_same_model() -> None:
     assert (embedder.name, embedder.dimension) == ("BAAI/bge-small-en-v1.5", 384)
 
 
-def test_an_unknown_name_is_answered_with_close_ones_and_where_the_list_is() -> None:
-    with pytest.raises(ModelUnavailableError) as refused:
-        resolve_embedder("BAAI/bge-smal-en")
-    assert "'BAAI/bge-small-en'" in str(refused.value)
-    assert "list_supported_models" in str(refused.value)
+def test_a_value_is_made_once_for_all_threads_and_again_only_after_a_failure() -> None:
+    outcomes = iter([OSError("not yet"), "made"])
+    gate = threading.Barrier(8)
+
+    def make() -> str:
+        outcome = next(outcomes)
+        if isinstance(outcome, OSError):
+            raise outcome
+        return outcome
+
+    once = Once(make)
+    with pytest.raises(OSError, match="not yet"):
+        once()
+    values: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: (gate.wait(), values.append(once()))) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert values == ["made"] * 8
 
 
-@pytest.mark.parametrize("name", ["zzz", "openai:text-3", "openai:text-embedding-3-small"])
-def test_a_name_like_nothing_known_is_answered_without_guesses(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "close"),
+    [
+        ("BAAI/bge-smal-en", "'BAAI/bge-small-en'"),
+        ("zzz", None),
+        ("openai:text-embedding-3-small", None),
+    ],
+)
+def test_an_unknown_name_is_answered_with_close_ones_and_where_the_list_is(
+    name: str, close: str | None
+) -> None:
     with pytest.raises(ModelUnavailableError, match="list_supported_models") as refused:
         resolve_embedder(name)
-    assert "Did you mean" not in str(refused.value)
+    assert ("Did you mean" in str(refused.value)) is (close is not None)
+    assert close is None or close in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -222,12 +248,12 @@ def test_a_cached_model_is_used_without_the_hub_and_reads_as_far_as_the_packaged
     config = {"model_max_length": 512, "max_length": 128, "pad_token": "[PAD]"}
     (snapshot / "tokenizer_config.json").write_text(json.dumps(config))
     child(
-        "from amem_integrations.models import fastembed as module\n"
+        "from amem_integrations.embedders import fastembed as module\n"
         "text = 'word ' * 180 + 'peanuts'\n"
-        "packaged = module.FastembedEmbedder().embed_query(text)\n"
+        "packaged = module.fastembed_by_name(module.DEFAULT).embed_query(text)\n"
         "module.package_dir = lambda name: None\n"
         "module._loaded.clear()\n"
-        "cached = module.FastembedEmbedder().embed_query(text)\n"
+        "cached = module.fastembed_by_name(module.DEFAULT).embed_query(text)\n"
         "assert max(abs(a - b) for a, b in zip(packaged, cached)) < 1e-6",
         FASTEMBED_CACHE_PATH=str(tmp_path),
         HF_ENDPOINT="http://127.0.0.1:9",
@@ -244,7 +270,7 @@ module.package_dir = lambda name: None
 module._describe(module.DEFAULT)
 started = time.monotonic()
 try:
-    module.FastembedEmbedder({name!r}).embed_query("a")
+    module.fastembed_by_name({name!r}).embed_query("a")
 except ModelUnavailableError as error:
     print(f"{{time.monotonic() - started:.1f}}|{{error}}")
 """
@@ -289,7 +315,7 @@ def test_a_hub_whose_name_cannot_be_resolved_is_given_up_too(
         stuck.wait()
 
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    monkeypatch.setattr("amem_integrations.embedders.hub._ask", resolving)
+    monkeypatch.setattr("amem_integrations.embedders.model_files._ask_hub", resolving)
     try:
         problem = hub_problem("some/model", seconds=0.05)
     finally:
@@ -299,11 +325,8 @@ def test_a_hub_whose_name_cannot_be_resolved_is_given_up_too(
 
 
 def test_a_hub_that_answers_is_no_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    def answering(repository: str, *, timeout: float) -> str:
-        return repository
-
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    monkeypatch.setattr("huggingface_hub.model_info", answering)
+    monkeypatch.setattr("huggingface_hub.model_info", lambda repository, timeout: repository)
     assert hub_problem("some/model") is None
 
 

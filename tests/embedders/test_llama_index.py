@@ -8,8 +8,7 @@ import pytest
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.embeddings import MockEmbedding
 
-from amem_integrations.embedders.resolve import resolve_embedder
-from amem_integrations.errors import EmbeddingError
+from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.testing import HashEmbedder
 from tests.support import open_memory
 
@@ -48,11 +47,8 @@ def plain(**settings: Any) -> Plain:
     return Plain(asked=[], threads=[], **settings)
 
 
-def test_it_is_remembered_by_class_and_model() -> None:
+def test_it_is_remembered_by_its_class_and_its_model_where_that_is_known() -> None:
     assert resolve_embedder(plain(model_name="small")).name == "Plain/small"
-
-
-def test_one_of_unknown_model_is_remembered_by_its_class() -> None:
     assert resolve_embedder(MockEmbedding(embed_dim=8)).name == "MockEmbedding"
 
 
@@ -75,26 +71,12 @@ def test_notes_get_text_embeddings_and_searches_query_embeddings() -> None:
     assert model.asked[-1] == ("query", "redis")
 
 
-async def test_one_without_an_async_form_of_its_own_is_awaited_in_a_thread() -> None:
-    model = plain()
+@pytest.mark.parametrize(("kind", "in_thread"), [(Plain, True), (Hosted, False)])
+async def test_it_is_awaited_on_the_loop_if_it_has_an_async_form_of_its_own(
+    kind: type[Plain], in_thread: bool
+) -> None:
+    model = kind(asked=[], threads=[])
     embedder = resolve_embedder(model)
     assert await embedder.aembed_documents(["a"]) == HASH.embed_documents(["a"])
     assert await embedder.aembed_query("a") == HASH.embed_query("a")
-    assert threading.get_ident() not in model.threads
-
-
-async def test_one_with_an_async_form_is_awaited_on_the_loop() -> None:
-    model = Hosted(asked=[], threads=[])
-    embedder = resolve_embedder(model)
-    assert await embedder.aembed_documents(["a"]) == HASH.embed_documents(["a"])
-    assert await embedder.aembed_query("a") == HASH.embed_query("a")
-    assert set(model.threads) == {threading.get_ident()}
-
-
-def test_what_it_returns_is_checked() -> None:
-    class Broken(Plain):
-        def _get_query_embedding(self, query: str) -> list[float]:
-            return [float("nan")]
-
-    with pytest.raises(EmbeddingError, match="NaN"):
-        resolve_embedder(Broken(asked=[], threads=[])).embed_query("a")
+    assert (threading.get_ident() not in model.threads) is in_thread

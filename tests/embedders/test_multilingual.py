@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from amem_integrations.embedders import multilingual as module
-from amem_integrations.embedders.once import Once
-from amem_integrations.embedders.packaged import package_dir
-from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.embedders.dense import resolve_embedder
+from amem_integrations.embedders.model_files import Once, package_dir
 from amem_integrations.errors import ModelUnavailableError
 
 needs_weights = pytest.mark.skipif(
@@ -18,12 +17,12 @@ needs_weights = pytest.mark.skipif(
 SAME = [
     ("我对花生过敏", "我不能吃花生，会过敏"),
     ("会议改到了星期二", "我们星期二开会"),
-    ("我女儿喜欢恐龙", "女儿最爱的是恐龙玩具"),
+    ("我对花生过敏", "I'm allergic to peanuts"),
 ]
 UNRELATED = [
     ("我对花生过敏", "会议改到了星期二"),
-    ("我们星期二开会", "女儿最爱的是恐龙玩具"),
     ("我女儿喜欢恐龙", "我不能吃花生，会过敏"),
+    ("我对花生过敏", "The meeting moved to Tuesday"),
 ]
 
 
@@ -39,17 +38,10 @@ def test_the_alias_and_the_real_name_mean_the_same_embedder() -> None:
 
 
 @needs_weights
-def test_chinese_of_the_same_meaning_is_nearer_than_unrelated() -> None:
+def test_the_same_meaning_in_any_language_is_nearer_than_unrelated() -> None:
     same = [cosine(*pair) for pair in SAME]
     unrelated = [cosine(*pair) for pair in UNRELATED]
     assert min(same) > max(unrelated) + 0.2
-
-
-@needs_weights
-def test_a_translation_is_nearer_than_another_matter() -> None:
-    chinese = "我对花生过敏"
-    translated = cosine(chinese, "I'm allergic to peanuts")
-    assert translated > cosine(chinese, "The meeting moved to Tuesday") + 0.3
 
 
 @needs_weights

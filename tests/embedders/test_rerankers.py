@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from langchain_core.documents import BaseDocumentCompressor, Document
 
-from amem_integrations.embedders import cross_encoder
-from amem_integrations.embedders.cross_encoder import FastembedCrossEncoder
+from amem_integrations.embedders import fastembed
+from amem_integrations.embedders.fastembed import FastembedCrossEncoder
 from amem_integrations.embedders.rerankers import resolve_reranker
 from amem_integrations.errors import InvalidInputError, ModelUnavailableError
 
@@ -52,40 +52,38 @@ def test_a_function_gives_a_score_a_text() -> None:
     assert "lengths" in reranker.name
 
 
-def test_a_compressor_is_believed_by_its_order_and_what_it_drops_is_left_out() -> None:
-    reranker = resolve_reranker(Kept())
+@pytest.mark.parametrize(
+    ("compressor", "scores"),
+    [
+        # By its order; a text that it drops is left out.
+        (Kept(), [None, 0.5, 1.0]),
+        # By its scores, where it gives them.
+        (Kept(scored=True), [None, 0.9, 0.3]),
+        # Of a text that it splits, the first part counts.
+        (Kept(split=True), [None, 0.5, 1.0]),
+    ],
+)
+async def test_a_compressor_scores_by_its_scores_or_its_order(
+    compressor: Kept, scores: list[float | None]
+) -> None:
+    reranker = resolve_reranker(compressor)
     assert reranker is not None
-    assert reranker.invoke(ASKED) == [None, 0.5, 1.0]
+    assert reranker.invoke(ASKED) == await reranker.ainvoke(ASKED) == scores
     assert reranker.name == "Kept"
 
 
-def test_a_compressor_is_believed_by_its_scores_where_it_gives_them() -> None:
-    reranker = resolve_reranker(Kept(scored=True))
-    assert reranker is not None
-    assert reranker.invoke(ASKED) == [None, 0.9, 0.3]
-
-
-async def test_a_compressor_is_awaited_as_it_is_called() -> None:
-    reranker = resolve_reranker(Kept())
-    assert reranker is not None
-    assert await reranker.ainvoke(ASKED) == reranker.invoke(ASKED)
-
-
-def test_of_a_text_that_a_compressor_takes_apart_the_first_part_counts() -> None:
-    reranker = resolve_reranker(Kept(split=True))
-    assert reranker is not None
-    assert reranker.invoke(ASKED) == [None, 0.5, 1.0]
-
-
-@pytest.mark.parametrize("spec", [3, object(), ["tea"]])
-def test_what_cannot_rerank_is_refused(spec: object) -> None:
-    with pytest.raises(InvalidInputError, match="cannot rerank"):
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (3, "cannot rerank"),
+        (object(), "cannot rerank"),
+        (["tea"], "cannot rerank"),
+        (Kept, r"not the class: Kept\(\.\.\.\)"),
+    ],
+)
+def test_what_cannot_rerank_is_refused(spec: object, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
         resolve_reranker(spec)
-
-
-def test_a_class_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"not the class: Kept\(\.\.\.\)"):
-        resolve_reranker(Kept)
 
 
 def test_a_cross_encoder_is_known_by_its_name_and_not_loaded_yet() -> None:
@@ -104,7 +102,7 @@ def test_a_model_that_cannot_be_had_says_what_to_do(
 ) -> None:
     monkeypatch.setenv("FASTEMBED_CACHE_PATH", str(tmp_path))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(cross_encoder, "_loaded", {})
+    monkeypatch.setattr(fastembed, "_loaded_cross_encoders", {})
     reranker = FastembedCrossEncoder("BAAI/bge-reranker-base")
     with pytest.raises(ModelUnavailableError, match="FASTEMBED_CACHE_PATH"):
         reranker.invoke(ASKED)
@@ -131,8 +129,8 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[Lengths]:
         made.append(Lengths(name))
         return made[-1]
 
-    monkeypatch.setattr(cross_encoder, "_loaded", {})
-    monkeypatch.setattr(cross_encoder, "_load", load)
+    monkeypatch.setattr(fastembed, "_loaded_cross_encoders", {})
+    monkeypatch.setattr(fastembed, "_load_cross_encoder", load)
     return made
 
 

@@ -1,12 +1,10 @@
 """BM25 terms: which words of which languages count, and how much."""
 
-from pathlib import Path
-
 import pytest
 
 from amem_integrations.core.io import SparseEncoder, SparseVector
 from amem_integrations.embedders import sparse as module
-from amem_integrations.embedders.packaged import package_dir
+from amem_integrations.embedders.model_files import package_dir
 from amem_integrations.embedders.sparse import EdgeBm25, FastembedBm25, resolve_sparse
 from amem_integrations.errors import ModelUnavailableError
 
@@ -78,7 +76,7 @@ def test_accents_do_not_part_words(document: str, query: str) -> None:
 
 
 def test_case_and_punctuation_do_not_part_words(encoder: SparseEncoder) -> None:
-    assert shared(encoder, "Peanuts! (again)", "PEANUTS?") == 1
+    assert shared(encoder, "Peanuts! (again \ud800)", "\udfff PEANUTS?") == 1
 
 
 def test_a_word_said_twice_weighs_more_but_less_than_double(encoder: SparseEncoder) -> None:
@@ -98,13 +96,9 @@ def test_each_word_of_a_query_weighs_the_same_once(encoder: SparseEncoder) -> No
     assert len(encoder.query("tea tea milk").indices) == 2
 
 
-@pytest.mark.parametrize("text", ["", "  ", "\x00", "🎉", "?!…"])
+@pytest.mark.parametrize("text", ["", "  ", "\x00", "🎉", "?!…", "\ud800"])
 def test_a_text_without_words_has_no_terms(encoder: SparseEncoder, text: str) -> None:
     assert encoder.document(text) == encoder.query(text) == SparseVector((), ())
-
-
-def test_a_lone_surrogate_does_no_harm(encoder: SparseEncoder) -> None:
-    assert shared(encoder, "peanuts \ud800", "\udfff peanuts") == 1
 
 
 def test_terms_are_plain_numbers_with_unique_indices(encoder: SparseEncoder) -> None:
@@ -134,19 +128,12 @@ def test_encoders_have_different_names_that_say_their_average_length() -> None:
 
 
 @needs_edge
-def test_edges_encoder_is_the_default() -> None:
+def test_a_platform_without_edge_gets_the_other_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     assert resolve_sparse().name == EdgeBm25.name
-
-
-def test_a_platform_without_edge_gets_the_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    without_edge(monkeypatch)
+    monkeypatch.setattr(
+        module, "package_dir", lambda name: None if name == "qdrant_edge" else package_dir(name)
+    )
     assert resolve_sparse().name == FastembedBm25.name
-
-
-def test_a_collection_written_with_edge_says_what_it_needs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    without_edge(monkeypatch)
     with pytest.raises(ModelUnavailableError, match="qdrant-edge-py"):
         resolve_sparse(EdgeBm25.name)
 
@@ -161,10 +148,3 @@ def test_an_encoder_is_found_again_by_its_name(
 def test_an_unknown_encoder_is_refused_with_those_known() -> None:
     with pytest.raises(ModelUnavailableError, match=EdgeBm25.name):
         resolve_sparse("splade-9")
-
-
-def without_edge(monkeypatch: pytest.MonkeyPatch) -> None:
-    def installed(name: str) -> Path | None:
-        return None if name == "qdrant_edge" else package_dir(name)
-
-    monkeypatch.setattr(module, "package_dir", installed)

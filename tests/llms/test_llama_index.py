@@ -93,7 +93,7 @@ def test_resolving_another_familys_model_imports_no_llama_index() -> None:
     program = """
 import sys
 from amem_integrations.llms.resolve import resolve_chat_model
-from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
 resolve_chat_model(ScriptedChatModel([]))
 resolve_embedder(HashEmbedder())

@@ -12,7 +12,7 @@ from amem_integrations.memory.remembering import About
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.core.note import make_note
 from amem_integrations.embedders import fastembed
-from amem_integrations.embedders.named import NamedEmbedder
+from amem_integrations.embedders.embedder import NamedEmbedder
 from amem_integrations.errors import (
     EmbeddingError,
     InvalidFilterError,

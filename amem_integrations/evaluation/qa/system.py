@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from amem_integrations.core.io import ChatModel
-from amem_integrations.embedders.resolve import NamedEmbedder
+from amem_integrations.embedders.dense import NamedEmbedder
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
 
 __all__ = ["Budget", "Cost", "Evidence", "Factory", "Means", "System"]

@@ -18,7 +18,7 @@ import numpy as np
 from amem_integrations.core.clock import Clock
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Link, Note, Status, make_note, note_id
-from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.evaluation.scaling.material import HOME, Asked, Made
 from amem_integrations.formation.state import Mode
 from amem_integrations.memory.client import AgenticMemory

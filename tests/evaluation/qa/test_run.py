@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
-from amem_integrations.embedders.resolve import resolve_embedder
+from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.errors import AnalysisError, InvalidInputError
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
 from amem_integrations.evaluation.qa.checking import OracleReader, ShuffledReader, gold_of

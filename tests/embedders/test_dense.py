@@ -1,4 +1,4 @@
-"""What may be given as `embedder=`, and how whatever it returns is checked."""
+"""What a user may give as `embedder=`, and how its results are checked."""
 
 import asyncio
 import logging
@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 
-from amem_integrations.embedders.once import Once
-from amem_integrations.embedders.resolve import NamedEmbedder, resolve_embedder
+from amem_integrations.embedders.dense import resolve_embedder
+from amem_integrations.embedders.embedder import NamedEmbedder
 from amem_integrations.errors import EmbeddingError, InvalidInputError, ModelUnavailableError
 from amem_integrations.testing import HashEmbedder
 
@@ -57,22 +57,34 @@ class SyncOnly:
 # -- what may be given -------------------------------------------------------------------------
 
 
-def test_nothing_given_means_the_papers_model_and_loads_nothing() -> None:
+def test_the_default_is_the_papers_model_and_loads_nothing() -> None:
     embedder = resolve_embedder()
     assert embedder.name == "sentence-transformers/all-MiniLM-L6-v2"
     assert embedder.dimension == 384
 
 
-def test_a_langchain_embedder_is_remembered_by_class_and_model() -> None:
-    assert resolve_embedder(Hosted("large-3")).name == "Hosted/large-3"
+class Cached(SyncOnly):
+    underlying_embeddings = Hosted("large-3")
 
 
-def test_a_cache_around_an_embedder_does_not_change_its_name() -> None:
-    class Cached(SyncOnly):
-        underlying_embeddings = Hosted("large-3")
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        (Hosted("large-3"), "Hosted/large-3"),
+        (Cached(), "Hosted/large-3"),
+        (SyncOnly(), "SyncOnly"),
+        (HashEmbedder(dimension=64), "hash-64"),
+        (lengths, f"{__name__}.lengths"),
+        (partial(lengths), f"{__name__}.lengths"),
+    ],
+)
+def test_an_embedder_is_remembered_by_its_name_model_or_place(spec: Any, name: str) -> None:
+    assert resolve_embedder(spec).name == name
+    assert resolve_embedder(spec, name="mine-v1").name == "mine-v1"
 
-    cached: Any = Cached()
-    assert resolve_embedder(cached).name == "Hosted/large-3"
+
+def test_an_objects_own_dimension_is_taken_over() -> None:
+    assert resolve_embedder(HashEmbedder(dimension=64)).dimension == 64
 
 
 def test_langchains_own_async_form_is_used() -> None:
@@ -93,26 +105,6 @@ async def test_an_object_without_async_methods_is_awaited_in_a_thread() -> None:
     assert spec.thread != threading.get_ident()
 
 
-def test_an_embedders_own_name_and_dimension_are_taken_over() -> None:
-    embedder = resolve_embedder(HashEmbedder(dimension=64))
-    assert (embedder.name, embedder.dimension) == ("hash-64", 64)
-
-
-def test_a_function_is_remembered_by_where_it_is_defined() -> None:
-    embedder = resolve_embedder(lengths)
-    assert embedder.name.endswith("test_embedding.lengths")
-    assert embedder.embed_documents(["a", "abc"]) == [[1.0, 1.0], [3.0, 1.0]]
-    assert embedder.embed_query("ab") == [2.0, 1.0]
-
-
-def test_a_partial_is_remembered_by_its_function() -> None:
-    assert resolve_embedder(partial(lengths)).name == resolve_embedder(lengths).name
-
-
-def test_a_name_can_be_given_to_a_function() -> None:
-    assert resolve_embedder(lambda texts: lengths(texts), name="mine-v1").name == "mine-v1"
-
-
 def test_a_resolved_embedder_resolves_to_itself() -> None:
     embedder = resolve_embedder(lengths)
     assert resolve_embedder(embedder) is embedder
@@ -129,7 +121,7 @@ def test_an_empty_name_is_refused() -> None:
         resolve_embedder("  ")
 
 
-# -- sync, async, threads, loops ---------------------------------------------------------------
+# -- functions: sync, async, threads, loops ----------------------------------------------------
 
 
 async def test_a_sync_function_is_awaited_in_a_thread() -> None:
@@ -159,61 +151,18 @@ def awaited_later(texts: list[str]) -> Any:
 
 
 @pytest.mark.parametrize("function", [lengths_async, awaited_later])
-def test_an_async_function_works_from_sync_code(function: Callable[[list[str]], Any]) -> None:
-    assert resolve_embedder(function).embed_query("abc") == [3.0, 1.0]
-
-
-@pytest.mark.parametrize("function", [lengths_async, awaited_later])
-async def test_an_async_function_called_sync_inside_a_loop_says_so_and_does_not_hang(
+def test_an_async_function_works_everywhere_but_called_sync_inside_a_loop(
     function: Callable[[list[str]], Any],
 ) -> None:
+    embedder = resolve_embedder(function)
+    assert embedder.embed_query("abc") == [3.0, 1.0]
+    assert asyncio.run(embedder.aembed_query("abc")) == [3.0, 1.0]
+
+    async def call_sync() -> None:
+        embedder.embed_query("abc")
+
     with pytest.raises(InvalidInputError, match="async methods"):
-        resolve_embedder(function).embed_query("abc")
-
-
-@pytest.mark.parametrize("function", [lengths_async, awaited_later])
-async def test_an_async_function_is_awaited_however_it_is_wrapped(
-    function: Callable[[list[str]], Any],
-) -> None:
-    assert await resolve_embedder(function).aembed_query("abc") == [3.0, 1.0]
-
-
-def test_once_makes_its_value_once_for_many_threads() -> None:
-    made: list[int] = []
-    gate = threading.Barrier(8)
-
-    def make() -> object:
-        made.append(1)
-        return object()
-
-    once = Once(make)
-    values: list[object] = []
-
-    def ask() -> None:
-        gate.wait()
-        values.append(once())
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(made) == 1
-    assert len(set(map(id, values))) == 1
-
-
-def test_once_tries_again_after_a_failure() -> None:
-    answers = iter([False, True])
-
-    def make() -> str:
-        if not next(answers):
-            raise OSError("not yet")
-        return "made"
-
-    once = Once(make)
-    with pytest.raises(OSError):
-        once()
-    assert once() == "made"
+        asyncio.run(call_sync())
 
 
 # -- what comes back ---------------------------------------------------------------------------
@@ -261,20 +210,14 @@ def test_a_result_that_is_not_vectors_is_refused_with_the_embedders_name(
     assert "broken-model" in str(refused.value)
 
 
-@pytest.mark.parametrize("result", [None, 7, [], [[1.0], [2.0]]])
-def test_a_query_that_gets_no_single_vector_is_refused(result: Any) -> None:
+@pytest.mark.parametrize("result", [None, 7, [], [[1.0], [2.0]], [[float("nan")]]])
+async def test_a_query_that_gets_no_single_vector_is_refused(result: Any) -> None:
     def broken(texts: list[str]) -> Any:
         return result
 
     with pytest.raises(EmbeddingError):
         resolve_embedder(broken).embed_query("a")
-
-
-async def test_results_are_checked_when_awaited_too() -> None:
-    def broken(texts: list[str]) -> Any:
-        return [[float("nan")]]
-
-    with pytest.raises(EmbeddingError, match="NaN"):
+    with pytest.raises(EmbeddingError):
         await resolve_embedder(broken).aembed_query("a")
 
 
@@ -336,10 +279,8 @@ async def test_a_dimension_can_be_measured_without_blocking_the_loop() -> None:
 )
 def test_an_english_embedder_covers_latin_script(text: str, covered: bool) -> None:
     assert resolve_embedder().covers(text) is covered
-
-
-def test_an_embedder_of_unknown_languages_is_taken_to_cover_everything() -> None:
-    assert resolve_embedder(lengths).covers("我对花生过敏")
+    # One of unknown languages is taken to cover everything.
+    assert resolve_embedder(lengths).covers(text)
 
 
 async def test_foreign_text_is_counted_and_warned_of_once_without_its_content(
@@ -347,6 +288,9 @@ async def test_foreign_text_is_counted_and_warned_of_once_without_its_content(
 ) -> None:
     embedder = NamedEmbedder(HashEmbedder(), name="english-only-1", languages=("en",))
     with caplog.at_level(logging.WARNING, logger="amem_integrations"):
+        embedder.embed_documents(["hello", "bonjour à tous"])
+        assert embedder.uncovered == 0
+        assert not caplog.records
         embedder.embed_documents(["我对花生过敏", "hello", "Привет"])
         await embedder.aembed_documents(["明天开会"])
     assert embedder.uncovered == 3
@@ -354,13 +298,3 @@ async def test_foreign_text_is_counted_and_warned_of_once_without_its_content(
     assert 'embedder="multilingual"' in record.getMessage()
     assert "english-only-1" in record.getMessage()
     assert "花生" not in record.getMessage()
-
-
-def test_known_scripts_are_neither_counted_nor_warned_of(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    embedder = NamedEmbedder(HashEmbedder(), name="english-only-2", languages=("en",))
-    with caplog.at_level(logging.WARNING, logger="amem_integrations"):
-        embedder.embed_documents(["hello", "bonjour à tous"])
-    assert embedder.uncovered == 0
-    assert not caplog.records
