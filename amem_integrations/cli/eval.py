@@ -11,7 +11,6 @@ import typer
 from amem_integrations.cli import render
 from amem_integrations.cli.conversation import matters, messages
 from amem_integrations.cli.eval_qa import qa
-from amem_integrations.cli.eval_scale import scale
 from amem_integrations.cli.options import ApiKey, Embedder, Json, Model, example
 from amem_integrations.cli.progress import stages
 from amem_integrations.cli.shapes import print_json
@@ -31,7 +30,6 @@ commands = typer.Typer(rich_markup_mode=None)
 commands.command(
     epilog=example("amem eval qa", "amem eval qa talks.jsonl --model openai:gpt-4o-mini --dry-run")
 )(qa)
-commands.command(epilog=example("amem eval scale --sizes 1k,10k --out growth.html"))(scale)
 
 Formed = Literal["off", "free", "model"]
 _ALWAYS = 10
@@ -66,7 +64,7 @@ Mode = Annotated[str, typer.Option(help="How a model judges: batched, fused or s
 
 @commands.callback(invoke_without_command=True)
 def eval_(context: typer.Context) -> None:
-    """Measure recall, answers, links and growth."""
+    """Measure recall, answers and links."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
