@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amem_integrations.memory.remembering import About
 
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.core.note import make_note
@@ -19,6 +18,7 @@ from amem_integrations.errors import (
     InvalidInputError,
     ModelUnavailableError,
 )
+from amem_integrations.memory.client import About
 from amem_integrations.testing import HashEmbedder
 from tests.support import again, open_memory
 
