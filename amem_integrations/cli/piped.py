@@ -10,9 +10,9 @@ import typer
 
 from amem_integrations.core.note import as_utc, make_note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.memory.client import About
+from amem_integrations.memory.client import NoteFields
 
-FIELDS = ("content", *About.__annotations__, "supersedes")
+FIELDS = ("content", *NoteFields.__annotations__, "supersedes")
 
 
 def read_text(given: str | None) -> str:

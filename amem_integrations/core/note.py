@@ -309,7 +309,7 @@ class Hit:
         >>> _ = memory.add("Calvin wants an LRU policy for the cache")
         >>> [hit] = memory.search("Which policy has the cache?", min_relevance=0)
         >>> sorted(hit.why), hit.via, hit.relevance > 0
-        (['meaning', ...'words'...], None, True)
+        (['length', 'meaning', 'statement', 'words'], None, True)
         >>> print(hit)
         1...  Calvin wants an LRU policy for the cache  [meaning ...]
     """

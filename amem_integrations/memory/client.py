@@ -18,10 +18,9 @@ from amem_integrations.core.note import Hit, Link, Note, Revision, as_utc
 from amem_integrations.core.usage import UsageReport
 from amem_integrations.embedders.rerankers import RerankerSpec
 from amem_integrations.formation.state import Mode
-from amem_integrations.lifecycle.belief import all_believed
+from amem_integrations.lifecycle.belief import all_believed, believed
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.memory import operations, turns
-from amem_integrations.memory import pipeline as forming
+from amem_integrations.memory import operations, pipeline, turns
 from amem_integrations.memory.admin import Admin
 from amem_integrations.memory.build import Assembly
 from amem_integrations.memory.lifecycle import Lifecycle
@@ -35,7 +34,7 @@ from amem_integrations.memory.operations import (
 from amem_integrations.memory.options import FormationOptions, Options, ServerOptions
 from amem_integrations.memory.pipeline import Formation, Wiring
 from amem_integrations.memory.search import Asked, recall
-from amem_integrations.memory.turns import TurnResult, form_note
+from amem_integrations.memory.turns import TurnResult
 from amem_integrations.recall.last import Recall
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.recall.prompt import Order, pack
@@ -53,22 +52,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class About(TypedDict, total=False):
-    """What may be said about a memory beside its content, as keywords or as keys of an item.
+class NoteFields(TypedDict, total=False):
+    """What a caller may say about a note besides its content, as keywords or as keys of an item.
 
     Attributes:
-        key: the caller's own name for it; the same key is the same note.
+        key: the caller's name for the note; the same key is the same note.
         speaker: who said it.
-        session: in which conversation.
-        sequence: at which place of it.
-        occurred_at: when it happened; a naive datetime is taken as UTC.
-        source: what kind of source it is from: "user", "tool", "assistant" or "import"; with
-            `lifecycle` it says how far the note is believed. Left out, who speaks does.
-        metadata: any JSON object, returned exactly and usable in filters.
+        session: the conversation it was said in.
+        sequence: its position in the session.
+        occurred_at: when it happened; a naive datetime counts as UTC.
+        source: "user", "tool", "assistant" or "import"; with `lifecycle` it sets how far the note
+            is trusted. None: the speaker decides.
+        metadata: any JSON object; returned exactly and usable in filters.
 
     Examples:
-        >>> about = {"speaker": "Ada", "session": "standup", "sequence": 1}
-        >>> memory.add("The product page takes four seconds", **about).speaker
+        >>> fields = {"speaker": "Ada", "session": "standup", "sequence": 1}
+        >>> memory.add("The product page takes four seconds", **fields).speaker
         'Ada'
     """
 
@@ -84,35 +83,33 @@ class About(TypedDict, total=False):
 class AgenticMemory(MemoryPart):
     """A memory that takes notes, links them, lets them evolve, and finds them again.
 
-    Opening touches the disk or the server; on an event loop use `await aopen(...)`. Every operation
-    has a sync form and an async one, with an `a` in front. In the examples of its methods `memory`
-    is one that is open, and empty.
+    Every verb has a sync form and an async form with an `a` in front. Opening touches the disk or
+    the server; on an event loop use `await aopen(...)`. In the examples `memory` is open and empty.
 
     Args:
-        location: a directory (the embedded engine, one process at a time), the URL of a Qdrant
-            server, or None for a temporary directory that goes with the object.
-        model: the LLM that forms notes: a LangChain chat model, a LlamaIndex LLM, "provider:model",
-            or None for term statistics and embeddings only.
-        analyst: forms notes in place of the built-in ones: a `ports.Analyst`. It may call `model`.
+        location: a directory (embedded engine, one process at a time), the URL of a Qdrant server,
+            or None for a temporary directory.
+        model: the LLM that forms notes: a LangChain chat model, a LlamaIndex LLM or
+            "provider:model". None: term statistics and embeddings, without an LLM.
+        analyst: an `Analyst` that replaces the built-in ones. It may call `model`.
         embedder: a fastembed model name, "multilingual", LangChain `Embeddings`, a LlamaIndex
-            embedder, a function from texts to vectors, or None for all-MiniLM-L6-v2, as in the
-            paper.
-        collection: the name of what holds the notes in that directory or on that server.
-        formation: "inline" forms a note before `add` returns, "background" in threads, "off" leaves
-            it raw until `resume()` or a `MemoryWorker`. A raw note is stored and can be found.
+            embedder, or a function from texts to vectors. None: all-MiniLM-L6-v2, as in the paper.
+        collection: the name of the collection in that directory or on that server.
+        formation: "inline" forms a note before `add` returns, "background" in threads, "off" not
+            until `resume()` or a `MemoryWorker`. The raw note is stored and found in all cases.
         mode: "fused" asks the model once a note, "staged" three times (paper §3), "batched" once
-            for several notes that wait together, as those of one `add_many` do.
-        lifecycle: confidence, tiers, trust in sources and archiving, by a `Policy` (True: the
-            default one); an extension of the paper. False: none of it, unless a method is called.
-        api_key: of the server.
-        formation_options: how notes are formed: `FormationOptions`.
-        recall_options: how notes are found: `RecallOptions`.
-        server_options: how a server is reached: `ServerOptions`.
-        clock: where "now" comes from, for tests.
+            for several waiting notes, such as those of one `add_many`.
+        lifecycle: True or a `Policy` turns on confidence, tiers, trust in sources and archiving,
+            an extension of the paper.
+        api_key: the server's key.
+        formation_options: more about how notes are formed.
+        recall_options: how notes are found.
+        server_options: how a server is reached.
+        clock: a function that returns the current time, for tests.
 
     Raises:
-        InvalidInputError: an argument cannot be used.
-        ModelUnavailableError: the model or embedder is not known, not installed or has no key.
+        InvalidInputError: an argument is invalid.
+        ModelUnavailableError: the model or embedder is unknown, not installed or has no key.
         StoreError: the directory is busy, damaged or written with another embedder; the server
             cannot be reached or refuses the key.
 
@@ -157,7 +154,7 @@ class AgenticMemory(MemoryPart):
             recall_options=recall_options or DEFAULT_OPTIONS,
             server_options=server_options or ServerOptions(),
         )
-        """The arguments it was opened with, for whoever opens the same memory elsewhere."""
+        """The arguments that the memory was opened with."""
         self._assembly = assembly = Assembly(self.options)
         parts = assembly.wiring, assembly.sync, assembly.asynchronous
         super().__init__(*parts)
@@ -175,14 +172,14 @@ class AgenticMemory(MemoryPart):
 
     @classmethod
     async def aopen(cls, *args: Any, **kwargs: Any) -> Self:
-        """`AgenticMemory(...)`, without blocking the running event loop.
+        """Open a memory without blocking the running event loop.
 
         Args:
             *args: as for the class.
             **kwargs: as for the class.
 
         Raises:
-            AMemError: as the class does.
+            AMemError: as for the class.
 
         Examples:
             >>> import asyncio
@@ -198,11 +195,13 @@ class AgenticMemory(MemoryPart):
         def opened() -> Self:
             memory = cls(*args, **kwargs)
             if memory.options.formation == "inline":
-                # Its libraries take a second to load: not the loop's, at the first `aadd`.
+                # LangGraph takes a second to import; not on the loop, at the first `aadd`.
                 _ = memory._assembly.own_graph
             return memory
 
         return await asyncio.to_thread(opened)
+
+    # -- writing -------------------------------------------------------------------------------
 
     @sync_form
     async def add(
@@ -212,30 +211,27 @@ class AgenticMemory(MemoryPart):
         *,
         namespace: NamespaceLike = DEFAULT,
         formation: Formation | None = None,
-        supersedes: Superseded | None = None,
-        **about: Unpack[About],
+        supersedes: Superseded = (),
+        **fields: Unpack[NoteFields],
     ) -> Note:
-        """Remember `content` and return its note, links included.
+        """Store one note and form it.
 
-        The same content with the same speaker, session, sequence and time is the same note, so a
-        call can be repeated; give `sequence`, `occurred_at` or a `key` to keep a repetition apart.
-        A `key` that exists with other content is updated. When a model fails the note is stored all
-        the same, raw, with `last_error`.
+        Without a `key`, the same content by the same speaker at the same place is the same note,
+        so a retried call changes nothing. A key that exists with other content updates that note.
 
         Args:
-            content: the text, which is kept as it is.
-            namespace: one label or several; a note is found, linked and evolved within exactly one.
-            formation: "inline", "background" or "off", in place of the memory's own.
-            supersedes: notes of the namespace (or their ids or keys) that hold no longer from when
-                this one happened. They are kept, and found for earlier times.
-            **about: what else is known of it, see `About`: key, speaker, session, sequence,
-                occurred_at, source, metadata.
+            content: the text; it is kept as given.
+            namespace: one label or several. Notes are found and linked within one namespace only.
+            formation: "inline", "background" or "off"; None: as the memory was opened.
+            supersedes: notes of the namespace, their ids or keys, that this one outdates. They are
+                kept and found for earlier times.
+            **fields: see `NoteFields`.
 
         Raises:
-            InvalidInputError: a value cannot be used; nothing was stored.
-            NoteNotFoundError: what it supersedes is not there; nothing was stored.
-            StoreError: it could not be stored.
-            ModelError: the embedder gives no usable vectors; its own errors pass through.
+            InvalidInputError: a value is invalid; nothing was stored.
+            NoteNotFoundError: a superseded note does not exist; nothing was stored.
+            StoreError: the note could not be stored.
+            ModelError: the embedder returns unusable vectors; its own errors pass through.
 
         Examples:
             >>> first = memory.add("The release is on June 5", speaker="Ada")
@@ -245,7 +241,7 @@ class AgenticMemory(MemoryPart):
             >>> memory.get(first).valid_until == second.created_at
             True
         """
-        item = {"content": content, "supersedes": supersedes, **about}
+        item = {"content": content, "supersedes": supersedes, **fields}
         [note] = await operations.add(self._wiring, io, [item], namespace, formation)
         return note
 
@@ -261,32 +257,31 @@ class AgenticMemory(MemoryPart):
         formation: Formation | None = None,
         progress: Progress | None = None,
     ) -> list[Note]:
-        """Remember texts, or mappings with "content" and whatever `add` takes, in order.
+        """Store and form many notes, in order.
 
-        All items are checked before the first is written; equal ones are kept apart.
+        All items are checked before the first is written. Equal items become notes of their own.
 
         Args:
-            items: texts, or mappings with "content", "supersedes" and what `About` has.
-            namespace: one label or several, for all of them.
-            formation: "inline", "background" or "off", in place of the memory's own.
+            items: texts, or mappings with "content", "supersedes" and the keys of `NoteFields`.
+            namespace: one label or several, for all items.
+            formation: "inline", "background" or "off"; None: as the memory was opened.
             progress: called as progress(done, total) after each note.
 
         Returns:
-            A note for each item, in the same order.
+            One note an item, in the same order.
 
         Raises:
-            InvalidInputError: an item cannot be used; nothing was stored.
-            NoteNotFoundError: what an item supersedes is not there; nothing was stored.
-            StoreError: not all of them could be stored; repeating the call goes on.
-            ModelError: the embedder gives no usable vectors; its own errors pass through.
+            InvalidInputError: an item is invalid; nothing was stored.
+            NoteNotFoundError: a superseded note does not exist; nothing was stored.
+            StoreError: not all notes could be stored; repeating the call continues.
+            ModelError: the embedder returns unusable vectors; its own errors pass through.
 
         Examples:
             >>> turns = [
             ...     {"content": "The product page takes four seconds.", "speaker": "Ada"},
             ...     {"content": "A cache would fix the product page.", "speaker": "Bea"},
             ... ]
-            >>> notes = memory.add_many(turns, namespace="shop")
-            >>> [note.speaker for note in notes]
+            >>> [note.speaker for note in memory.add_many(turns, namespace="shop")]
             ['Ada', 'Bea']
         """
         return await operations.add(self._wiring, io, items, namespace, formation, progress)
@@ -301,29 +296,28 @@ class AgenticMemory(MemoryPart):
         *,
         namespace: NamespaceLike = DEFAULT,
         formation: Formation | None = None,
-        **about: Unpack[About],
+        **fields: Unpack[NoteFields],
     ) -> TurnResult:
-        """Remember what is new in a turn of a conversation, idea by idea; instead of `add`.
+        """Store a turn of a conversation, one note an idea, and form what is new in it.
 
-        What repeats an older note and what says nothing ("ok, thanks") is stored and found, yet not
-        formed; a correction is linked to what it corrects; several ideas become several notes.
-        Statistics decide, and in doubt it is new. With formation="inline" a model is asked where
-        they are in doubt. The same turn again changes nothing; other content under its `key` takes
-        the place of the old.
+        A repetition and small talk ("ok, thanks") are stored and found, but not formed. A
+        correction is linked to what it corrects. Statistics decide; when unsure an idea counts as
+        new, or the model decides where formation is "inline". The same turn again changes nothing;
+        other content under its `key` replaces the old.
 
         Args:
-            content: the turn, whole.
+            content: the whole turn.
             namespace: one label or several.
-            formation: "inline", "background" or "off", in place of the memory's own.
-            **about: what else is known of the turn, see `About`.
+            formation: "inline", "background" or "off"; None: as the memory was opened.
+            **fields: see `NoteFields`.
 
         Returns:
-            The ideas of the turn, each with its note and what it was found to be.
+            The ideas of the turn, each with its note and its kind.
 
         Raises:
-            InvalidInputError: a value cannot be used; nothing was stored.
-            StoreError: it could not be stored.
-            ModelError: the embedder gives no usable vectors; its own errors pass through.
+            InvalidInputError: a value is invalid; nothing was stored.
+            StoreError: the turn could not be stored.
+            ModelError: the embedder returns unusable vectors; its own errors pass through.
 
         Examples:
             >>> _ = memory.add_turn("The board meets on Monday at ten.", session="s1")
@@ -333,7 +327,7 @@ class AgenticMemory(MemoryPart):
             >>> [idea.kind for idea in result.ideas]
             ['correction']
         """
-        item = {"content": content, **about}
+        item = {"content": content, **fields}
         return await turns.add_turn(self._wiring, io, item, namespace, formation)
 
     aadd_turn = async_form(add_turn)
@@ -342,63 +336,70 @@ class AgenticMemory(MemoryPart):
     async def update(
         self,
         io: IO,
-        note: NoteLike,
+        note: NoteLike | None = None,
         content: str | None = None,
         *,
+        key: str | None = None,
         namespace: NamespaceLike | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Note:
-        """Give a note new content or metadata; what the old text had caused is taken back.
+        """Give a note new content or metadata, and undo what the old text had caused.
 
         Args:
-            note: the note, or its id.
-            content: the new text, which is formed anew; None leaves it as it is.
-            namespace: where an id is looked up.
-            metadata: a JSON object in place of the old one; None leaves it as it is.
+            note: the note or its id.
+            content: the new text, which is formed again; None keeps the old one.
+            key: the note's key, instead of `note`.
+            namespace: the namespace of an id or key.
+            metadata: a JSON object that replaces the old one; None keeps the old one.
 
         Returns:
             The note as it is now.
 
         Raises:
-            InvalidInputError: a value cannot be used; nothing was changed.
-            NoteNotFoundError: there is no such note in the namespace.
-            StoreError: it could not be written.
-            ModelError: the embedder gives no usable vectors; its own errors pass through.
+            InvalidInputError: a value is invalid; nothing was changed.
+            NoteNotFoundError: the note does not exist in the namespace.
+            StoreError: the note could not be written.
+            ModelError: the embedder returns unusable vectors; its own errors pass through.
 
         Examples:
-            >>> note = memory.add("The product page takes four seconds")
-            >>> memory.update(note, "The product page takes two seconds").content
+            >>> note = memory.add("The product page takes four seconds", key="speed")
+            >>> memory.update(key="speed", content="The product page takes two seconds").content
             'The product page takes two seconds'
         """
-        return await operations.update(self._wiring, io, note, namespace, content, metadata)
+        target = address(note, namespace, key)
+        return await operations.update(self._wiring, io, *target, content, metadata)
 
     aupdate = async_form(update)
 
     @sync_form
     async def forget(
-        self, io: IO, note: NoteLike, *, namespace: NamespaceLike | None = None
+        self,
+        io: IO,
+        note: NoteLike | None = None,
+        *,
+        key: str | None = None,
+        namespace: NamespaceLike | None = None,
     ) -> Forgotten:
-        """Remove a note and everything it caused in others; one that is gone counts as 0.
+        """Delete a note and everything it caused in other notes.
 
         Args:
-            note: the note, or its id.
-            namespace: where an id is looked up.
+            note: the note or its id.
+            key: the note's key, instead of `note`.
+            namespace: the namespace of an id or key.
 
         Returns:
-            How much was removed, and what has to be formed anew without it.
+            What was removed; nothing for a note that does not exist.
 
         Raises:
-            InvalidInputError: this can be no note.
-            StoreError: it could not be removed.
+            InvalidInputError: the note or key is invalid.
+            StoreError: the note could not be removed.
 
         Examples:
             >>> note = memory.add("My phone number is 555 0199")
-            >>> memory.forget(note).notes
-            1
-            >>> memory.forget(note).notes
-            0
+            >>> memory.forget(note).notes, memory.forget(note).notes
+            (1, 0)
         """
-        return await operations.forget(self._wiring, io, note, namespace)
+        return await operations.forget(self._wiring, io, *address(note, namespace, key))
 
     aforget = async_form(forget)
 
@@ -406,30 +407,32 @@ class AgenticMemory(MemoryPart):
     async def revert(
         self,
         io: IO,
-        note: NoteLike,
+        note: NoteLike | None = None,
         *,
+        key: str | None = None,
         to_version: int | None = None,
         only: int | None = None,
         namespace: NamespaceLike | None = None,
     ) -> Note:
-        """Undo a note's last revision, or all after `to_version`; the undoing is one itself.
+        """Undo a note's last revision, or several; the undoing is a revision too.
 
-        A note whose forming is undone is parked: `retry()` forms it again.
+        Undoing a formation parks the note; `admin.retry()` or `form()` forms it again.
 
         Args:
-            note: the note, or its id.
-            to_version: the number of the version to go back to.
-            only: undo that one revision alone which made the note this version; later ones stay.
-            namespace: where an id is looked up.
+            note: the note or its id.
+            key: the note's key, instead of `note`.
+            to_version: undo every revision after this version.
+            only: undo only the revision that produced this version; later ones stay.
+            namespace: the namespace of an id or key.
 
         Returns:
             The note as it is now.
 
         Raises:
-            InvalidInputError: there is no such version, or it cannot be undone alone.
-            NoteNotFoundError: there is no such note in the namespace.
-            StoreError: it could not be written.
-            ModelError: the embedder gives no usable vectors; its own errors pass through.
+            InvalidInputError: the version does not exist or cannot be undone alone.
+            NoteNotFoundError: the note does not exist in the namespace.
+            StoreError: the note could not be written.
+            ModelError: the embedder returns unusable vectors; its own errors pass through.
 
         Examples:
             >>> note = memory.add("The product page takes four seconds")
@@ -437,9 +440,118 @@ class AgenticMemory(MemoryPart):
             >>> memory.revert(changed, to_version=note.version).content
             'The product page takes four seconds'
         """
-        return await operations.revert(self._wiring, io, note, namespace, to_version, only)
+        target = address(note, namespace, key)
+        return await operations.revert(self._wiring, io, *target, to_version, only)
 
     arevert = async_form(revert)
+
+    # -- forming -------------------------------------------------------------------------------
+
+    @sync_form
+    async def form(
+        self,
+        io: IO,
+        note: NoteLike | None = None,
+        *,
+        key: str | None = None,
+        namespace: NamespaceLike | None = None,
+    ) -> Note:
+        """Form one note now, even if `add_turn` left it unformed or its formation was given up.
+
+        Args:
+            note: the note or its id.
+            key: the note's key, instead of `note`.
+            namespace: the namespace of an id or key.
+
+        Returns:
+            The note as it is now; a formed note stays as it is.
+
+        Raises:
+            NoteNotFoundError: the note does not exist in the namespace.
+            InvalidInputError: the note or key is invalid.
+            StoreError: the note could not be written.
+
+        Examples:
+            >>> [note] = memory.add_turn("ok, thanks", session="s1").notes
+            >>> str(note.status), str(memory.form(note).status)
+            ('plain', 'formed')
+        """
+        return await turns.form_note(self._wiring, io, *address(note, namespace, key))
+
+    aform = async_form(form)
+
+    @sync_form
+    async def resume(self, io: IO) -> int:
+        """Form every raw note, oldest first, and return how many were formed.
+
+        Each note is tried once, also after a failure. Notes that another worker is forming are
+        left to it.
+
+        Raises:
+            StoreError: the store cannot be read or written.
+
+        Examples:
+            >>> note = memory.add("Formed when asked to", formation="off")
+            >>> memory.resume(), str(memory.get(note).status)
+            (1, 'formed')
+        """
+        return await pipeline.resume(self._wiring, io)
+
+    aresume = async_form(resume)
+
+    def graph(
+        self, *, review: bool = False, checkpointer: "BaseCheckpointSaver[Any] | bool | None" = None
+    ) -> "CompiledStateGraph[FormationState, None, FormationState, FormationState]":
+        """Return the formation graph, to draw, stream, checkpoint or put into another graph.
+
+        Its input is `formation.state.initial_state(notes)` for raw notes of one namespace.
+
+        Args:
+            review: stop at an `interrupt` before the commit.
+            checkpointer: LangGraph's, for a graph that runs by itself.
+
+        Returns:
+            A compiled LangGraph graph that commits to this memory.
+
+        Raises:
+            StoreError: the store cannot be read or written, when the graph runs. A model's failure
+                is no error; it is kept with the note.
+
+        Examples:
+            >>> from amem_integrations.formation.state import initial_state
+            >>> raw = memory.add("The gateway keeps readings for 90 days", formation="off")
+            >>> steps = memory.graph().stream(initial_state([raw]))
+            >>> [name for step in steps for name in step]
+            ['accept', 'candidates', 'judge', 'commit']
+        """
+        return self._assembly.graph(review=review, checkpointer=checkpointer)
+
+    @sync_form
+    async def flush(self, io: IO, timeout: float | None = None) -> bool:  # noqa: ASYNC109 - seconds to wait, no deadline
+        """Wait for background formation, then write everything to disk.
+
+        Args:
+            timeout: the longest wait in seconds; None: no limit.
+
+        Returns:
+            False if notes were still waiting after that time.
+
+        Raises:
+            StoreError: the store cannot be written.
+
+        Examples:
+            >>> note = memory.add("Found at once, formed in a thread", formation="background")
+            >>> memory.flush(timeout=30), str(memory.get(note).status)
+            (True, 'formed')
+        """
+        done = await io.run_blocking(partial(self._assembly.wait, timeout))
+        await save_usage(io, self._wiring.settings.ledger)
+        await io.engine.flush()
+        return done
+
+    aflush = async_form(flush)
+
+    # -- recall --------------------------------------------------------------------------------
 
     @sync_form
     async def search(
@@ -455,29 +567,27 @@ class AgenticMemory(MemoryPart):
         min_relevance: float | None = None,
         reranker: RerankerSpec = None,
     ) -> list[Hit]:
-        """The notes of one namespace that answer `query`, best first, at most `k`.
+        """Return the notes of one namespace that answer `query`, best first.
 
-        Hybrid search: embeddings, BM25, and who said what when; no LLM is called, except by a
-        reranker. The guide to recalling has the signals, `Hit.why` what each of them contributed.
+        The search combines embeddings, BM25, speakers, dates, neighbouring turns and links. It
+        calls no LLM. `Hit.why` holds the contribution of each signal.
 
         Args:
-            query: what to look for, in words.
+            query: the question, in words.
             namespace: one label or several; exactly this one is searched.
-            k: how many notes, at most.
+            k: the maximum number of notes.
             hops: how many links to follow from what was found; linked notes compete for the places.
-            filter: conditions on tags, keywords, session, speaker, times, metadata.
-            at: recall as of that moment; a naive datetime is taken as UTC.
-            min_relevance: nothing is found unless one of the notes has so much to do with the
-                question (`hit.relevance`; the guide says how to choose it); 0 drops nothing. None:
-                as the memory was opened.
-            reranker: who orders the best notes, as for the memory itself; False for nobody. None:
-                as the memory was opened.
+            filter: conditions on tags, keywords, session, speaker, times or metadata.
+            at: recall as of this moment; a naive datetime counts as UTC.
+            min_relevance: return nothing unless one note reaches this `hit.relevance`; 0 drops
+                nothing. None: as the memory was opened.
+            reranker: as in `RecallOptions`; False for none. None: as the memory was opened.
 
         Raises:
-            InvalidInputError: the query is blank, or another value cannot be used.
-            InvalidFilterError: the filter has an unknown operator, or an operand of the wrong type.
+            InvalidInputError: the query is blank or another value is invalid.
+            InvalidFilterError: the filter has an unknown operator or an operand of a wrong type.
             StoreError: the store cannot be read.
-            ModelError: the embedder gives no usable vectors; its own errors pass through.
+            ModelError: the embedder returns unusable vectors; its own errors pass through.
 
         Examples:
             >>> _ = memory.add("Calvin wants an LRU policy for the cache", speaker="Calvin")
@@ -488,38 +598,10 @@ class AgenticMemory(MemoryPart):
             >>> round(sum(hit.why.values()), 6) == round(hit.score, 6)
             True
         """
-        about = Asked(namespace=as_namespace(namespace), k=k, hops=hops, filter=filter, at=at)
-        return await recall(self._wiring, io, query, min_relevance, reranker, **about)
+        scope = Asked(namespace=as_namespace(namespace), k=k, hops=hops, filter=filter, at=at)
+        return await recall(self._wiring, io, query, min_relevance, reranker, **scope)
 
     asearch = async_form(search)
-
-    def last_recall(self, namespace: NamespaceLike = DEFAULT) -> Recall | None:
-        """What the last search of a namespace found, and what forming notes took since.
-
-        Whoever searched: this object, an adapter, a tool of an agent, in any thread or task. What
-        one namespace recalled is never seen from another. It is kept in the process, for some 100
-        namespaces, and let go of when something of the namespace is forgotten.
-
-        Args:
-            namespace: whose memory.
-
-        Returns:
-            The last recall, as text one line of numbers; None if there was none, or it failed,
-            or is not kept any more.
-
-        Raises:
-            InvalidInputError: for labels that make no namespace.
-
-        Examples:
-            >>> _ = memory.add("The boat is called Susie")
-            >>> hits = memory.search("What is the boat called?")
-            >>> recall = memory.last_recall()
-            >>> recall.query, [hit.note.content for hit in recall.hits]
-            ('What is the boat called?', ['The boat is called Susie'])
-            >>> print(recall)
-            recalled 1 note in ... ms
-        """
-        return self._wiring.recalls.last(as_namespace(namespace))
 
     @staticmethod
     def pack(
@@ -529,22 +611,21 @@ class AgenticMemory(MemoryPart):
         count_tokens: Callable[[str], int] | None = None,
         order: Order = "relevance",
     ) -> str:
-        """Hits as one fenced block of data for a prompt, within `token_budget` tokens.
+        """Return hits as one fenced block of data for a prompt.
 
-        Notes are whole; those that fit are chosen best first.
+        Notes are whole; the best that fit are chosen.
 
         Args:
-            hits: what a search found, best first.
-            token_budget: tokens that the block may have, at most.
-            count_tokens: the tokenizer of the model that reads it, otherwise an estimate.
-            order: how they are shown, "relevance" or "time", which serves what was said in turns
-                and changed since.
+            hits: the hits of a search, best first.
+            token_budget: the maximum number of tokens of the block.
+            count_tokens: the tokenizer of the model that reads it; None: an estimate.
+            order: how notes are shown, "relevance" or "time".
 
         Returns:
             The block, or "" if no note fits.
 
         Raises:
-            InvalidInputError: there is no such order.
+            InvalidInputError: the order is unknown.
 
         Examples:
             >>> from datetime import datetime
@@ -557,43 +638,91 @@ class AgenticMemory(MemoryPart):
         """
         return pack(hits, token_budget, count_tokens=count_tokens, order=order)
 
-    @sync_form
-    async def get(
-        self, io: IO, note: NoteLike, *, namespace: NamespaceLike | None = None
-    ) -> Note | None:
-        """The note as it is now, with the links of both directions; None if it is not there.
+    def last_recall(self, namespace: NamespaceLike = DEFAULT) -> Recall | None:
+        """Return what the last search of a namespace found, and what formation has cost since.
+
+        It counts searches of this object, of adapters and of tools, in any thread. It is kept in
+        the process for about 100 namespaces; forgetting a note of the namespace removes it.
 
         Args:
-            note: the note, or its id.
-            namespace: where an id is looked up.
+            namespace: one label or several.
+
+        Returns:
+            The last recall, which prints as one line; None if there is none or it failed.
 
         Raises:
-            InvalidInputError: this can be no note.
+            InvalidInputError: the namespace is invalid.
+
+        Examples:
+            >>> _ = memory.add("The boat is called Susie")
+            >>> hits = memory.search("What is the boat called?")
+            >>> recall = memory.last_recall()
+            >>> recall.query, [hit.note.content for hit in recall.hits]
+            ('What is the boat called?', ['The boat is called Susie'])
+            >>> print(recall)
+            recalled 1 note in ... ms
+        """
+        return self._wiring.recalls.last(as_namespace(namespace))
+
+    # -- reading -------------------------------------------------------------------------------
+
+    @sync_form
+    async def get(
+        self,
+        io: IO,
+        note: NoteLike | None = None,
+        *,
+        key: str | None = None,
+        namespace: NamespaceLike | None = None,
+    ) -> Note | None:
+        """Return the note as it is now, with links of both directions, or None if it is gone.
+
+        Args:
+            note: the note or its id.
+            key: the note's key, instead of `note`.
+            namespace: the namespace of an id or key.
+
+        Raises:
+            InvalidInputError: the note or key is invalid.
             StoreError: the store cannot be read.
 
         Examples:
-            >>> note = memory.add("Tea is served at four", namespace="house")
-            >>> memory.get(note).content
-            'Tea is served at four'
-            >>> memory.get(note.id) is None  # in the default namespace there is none
+            >>> note = memory.add("Tea is served at four", namespace="house", key="tea")
+            >>> memory.get(key="tea", namespace="house") == memory.get(note)
+            True
+            >>> memory.get(note.id) is None  # the default namespace has no such note
             True
         """
-        return await _read(self._wiring, io, *address(note, namespace))
+        return await self._read(io, *address(note, namespace, key))
 
     aget = async_form(get)
 
-    def links(self, note: NoteLike, *, namespace: NamespaceLike | None = None) -> tuple[Link, ...]:
-        """The links of a note, those it made and those made to it.
+    async def _read(self, io: IO, note_id: str, namespace: Namespace) -> Note | None:
+        note = await operations.read(io, note_id, namespace)
+        policy = self._wiring.policy
+        return note if note is None or policy is None else believed(note, io.now(), policy)
+
+    @sync_form
+    async def links(
+        self,
+        io: IO,
+        note: NoteLike | None = None,
+        *,
+        key: str | None = None,
+        namespace: NamespaceLike | None = None,
+    ) -> tuple[Link, ...]:
+        """Return the links that a note made and those that other notes made to it.
 
         Args:
-            note: the note, or its id.
-            namespace: where an id is looked up.
+            note: the note or its id.
+            key: the note's key, instead of `note`.
+            namespace: the namespace of an id or key.
 
         Returns:
-            Its links; none for a note that is not there.
+            The links; none for a note that does not exist.
 
         Raises:
-            InvalidInputError: this can be no note.
+            InvalidInputError: the note or key is invalid.
             StoreError: the store cannot be read.
 
         Examples:
@@ -604,80 +733,84 @@ class AgenticMemory(MemoryPart):
             >>> memory.links(first) == memory.links(second)
             True
         """
-        found = self.get(note, namespace=namespace)
-        return found.links if found is not None else ()
+        found = await self._read(io, *address(note, namespace, key))
+        return found.links if found else ()
 
-    async def alinks(
-        self, note: NoteLike, *, namespace: NamespaceLike | None = None
-    ) -> tuple[Link, ...]:
-        """`links`, awaited."""
-        found = await self.aget(note, namespace=namespace)
-        return found.links if found is not None else ()
-
-    @sync_form
-    async def get_turn(
-        self, io: IO, note: NoteLike, *, namespace: NamespaceLike | None = None
-    ) -> list[Note]:
-        """Return the notes that `add_turn` made of the turn that this note belongs to, in order.
-
-        Args:
-            note: the note, or its id.
-            namespace: where an id is looked up.
-
-        Returns:
-            The notes; one that holds a whole turn comes alone.
-
-        Raises:
-            NoteNotFoundError: there is no such note in the namespace.
-            InvalidInputError: this can be no note.
-            StoreError: the store cannot be read.
-
-        Examples:
-            >>> note = memory.add("Tea is served at four")
-            >>> [each.content for each in memory.get_turn(note)]
-            ['Tea is served at four']
-        """
-        return await turns.get_turn(io, note, namespace)
-
-    aget_turn = async_form(get_turn)
+    alinks = async_form(links)
 
     @sync_form
     async def history(
-        self, io: IO, note: NoteLike, *, namespace: NamespaceLike | None = None
+        self,
+        io: IO,
+        note: NoteLike | None = None,
+        *,
+        key: str | None = None,
+        namespace: NamespaceLike | None = None,
     ) -> list[Revision]:
-        """Every revision of a note, oldest first.
+        """Return every revision of a note, oldest first.
 
         Args:
-            note: the note, or its id.
-            namespace: where an id is looked up.
+            note: the note or its id.
+            key: the note's key, instead of `note`.
+            namespace: the namespace of an id or key.
 
         Raises:
-            NoteNotFoundError: there is no such note in the namespace.
-            InvalidInputError: this can be no note.
+            NoteNotFoundError: the note does not exist in the namespace.
+            InvalidInputError: the note or key is invalid.
             StoreError: the store cannot be read.
 
         Examples:
             >>> note = memory.add("The product page takes four seconds")
             >>> _ = memory.update(note, "The product page takes two seconds")
-            >>> [each.kind for each in memory.history(note)]
+            >>> [revision.kind for revision in memory.history(note)]
             ['formed', 'updated', 'formed']
         """
-        return await operations.history(io, *address(note, namespace))
+        return await operations.history(io, *address(note, namespace, key))
 
     ahistory = async_form(history)
+
+    @sync_form
+    async def get_turn(
+        self,
+        io: IO,
+        note: NoteLike | None = None,
+        *,
+        key: str | None = None,
+        namespace: NamespaceLike | None = None,
+    ) -> list[Note]:
+        """Return all notes that `add_turn` made of the turn that a note belongs to, in order.
+
+        Args:
+            note: the note or its id.
+            key: the note's key, instead of `note`.
+            namespace: the namespace of an id or key.
+
+        Raises:
+            NoteNotFoundError: the note does not exist in the namespace.
+            InvalidInputError: the note or key is invalid.
+            StoreError: the store cannot be read.
+
+        Examples:
+            >>> note = memory.add("Tea is served at four")
+            >>> [note.content for note in memory.get_turn(note)]
+            ['Tea is served at four']
+        """
+        return await turns.get_turn(io, *address(note, namespace, key))
+
+    aget_turn = async_form(get_turn)
 
     @sync_form
     async def recent(
         self, io: IO, *, namespace: NamespaceLike = DEFAULT, limit: int = 20
     ) -> list[Note]:
-        """The notes stored last, newest first.
+        """Return the notes stored last, newest first.
 
         Args:
             namespace: one label or several.
-            limit: how many, at most.
+            limit: the maximum number of notes.
 
         Raises:
-            InvalidInputError: a value cannot be used.
+            InvalidInputError: a value is invalid.
             StoreError: the store cannot be read.
 
         Examples:
@@ -685,17 +818,16 @@ class AgenticMemory(MemoryPart):
             >>> [note.content for note in memory.recent(limit=1)]
             ['Coffee at five']
         """
-        wiring = self._wiring
-        namespace = as_namespace(namespace)
-        notes = await operations.listed(io, namespace, limit)
-        # To ask for the time moves the clock, and so the times of what is written next.
-        return notes if wiring.policy is None else all_believed(notes, io.now(), wiring.policy)
+        notes = await operations.listed(io, as_namespace(namespace), limit)
+        policy = self._wiring.policy
+        # Asking for the time moves the clock, and so the times of what is written next.
+        return all_believed(notes, io.now(), policy) if policy else notes
 
     arecent = async_form(recent)
 
     @sync_form
     async def namespaces(self, io: IO) -> list[Namespace]:
-        """Every namespace that holds notes, in order.
+        """Return every namespace that holds notes, in order.
 
         Raises:
             StoreError: the store cannot be read.
@@ -711,13 +843,13 @@ class AgenticMemory(MemoryPart):
 
     @sync_form
     async def count(self, io: IO, namespace: NamespaceLike | None = None) -> int:
-        """How many notes there are, in one namespace or in all.
+        """Return the number of notes in one namespace or, for None, in all.
 
         Args:
-            namespace: one label or several; None for all.
+            namespace: one label or several.
 
         Raises:
-            InvalidInputError: this can be no namespace.
+            InvalidInputError: the namespace is invalid.
             StoreError: the store cannot be read.
 
         Examples:
@@ -730,95 +862,41 @@ class AgenticMemory(MemoryPart):
     acount = async_form(count)
 
     @sync_form
-    async def resume(self, io: IO) -> int:
-        """Form every note that is still raw, oldest first; returns how many were formed.
-
-        Each is tried once, also those that failed and would wait; those that another worker is at
-        are left to it.
-
-        Raises:
-            StoreError: the store cannot be read or written.
-
-        Examples:
-            >>> note = memory.add("Formed when asked to", formation="off")
-            >>> memory.resume()
-            1
-            >>> str(memory.get(note).status)
-            'formed'
-        """
-        return await forming.resume(self._wiring, io)
-
-    aresume = async_form(resume)
-
-    @sync_form
-    async def form(self, io: IO, note: NoteLike, *, namespace: NamespaceLike | None = None) -> Note:
-        """Form one note now, though it was kept plain by `add_turn`, or given up.
-
-        Args:
-            note: the note, or its id.
-            namespace: where an id is looked up.
-
-        Returns:
-            The note as it is now; one that was formed before stays as it is.
-
-        Raises:
-            NoteNotFoundError: there is no such note in the namespace.
-            InvalidInputError: this can be no note.
-            StoreError: it could not be written.
-
-        Examples:
-            >>> [note] = memory.add_turn("ok, thanks", session="s1").notes
-            >>> str(note.status), str(memory.form(note).status)
-            ('plain', 'formed')
-        """
-        return await form_note(self._wiring, io, note, namespace)
-
-    aform = async_form(form)
-
-    @sync_form
     async def usage(
         self, io: IO, namespace: NamespaceLike | None = None, since: datetime | None = None
     ) -> UsageReport:
-        """What model calls took, by step, by mode and in total, whichever process made them.
+        """Return what model calls have cost, by step, by mode and in total.
 
-        Other processes tell of their calls by and by, when they are flushed and closed at the
-        latest.
+        Other processes report their calls with a delay, at the latest when they flush or close.
 
         Args:
-            namespace: of exactly this one, otherwise of all.
-            since: from the beginning of the UTC hour in which it lies; a naive datetime is taken as
-                UTC.
+            namespace: one label or several; None: all namespaces.
+            since: count from the beginning of its UTC hour; a naive datetime counts as UTC.
 
         Raises:
-            InvalidInputError: a value cannot be used.
+            InvalidInputError: a value is invalid.
             StoreError: the store cannot be read.
 
         Examples:
-            >>> _ = memory.add("Tea at four")  # formed by statistics
+            >>> _ = memory.add("Tea at four")  # formed without an LLM
             >>> memory.usage().total.calls
             0
         """
-        return await self._usage(io, namespace, since)
+        home = None if namespace is None else as_namespace(namespace)
+        start = None if since is None else as_utc(since)
+        return await read_usage(io, self._wiring.settings.ledger, home, start)
 
     ausage = async_form(usage)
 
-    async def _usage(
-        self, io: IO, namespace: NamespaceLike | None, since: datetime | None
-    ) -> UsageReport:
-        return await read_usage(
-            io,
-            self._wiring.settings.ledger,
-            None if namespace is None else as_namespace(namespace),
-            None if since is None else as_utc(since),
-        )
+    # -- the memory itself ---------------------------------------------------------------------
 
     @sync_form
     async def perform(self, io: IO, operation: Callable[[Wiring, IO], Coroutine[Any, Any, T]]) -> T:
-        """Run an operation over what this memory works with; for adapters.
+        """Run an operation with this memory's parts; for adapters.
 
         Args:
-            operation: called with the memory's parts and its `ports.IO`, to give a coroutine that
-                awaits nothing but that.
+            operation: takes the memory's parts and its `IO`, and returns a coroutine that awaits
+                nothing else.
 
         Returns:
             What the coroutine returns.
@@ -835,63 +913,9 @@ class AgenticMemory(MemoryPart):
 
     aperform = async_form(perform)
 
-    @sync_form
-    async def flush(self, io: IO, timeout: float | None = None) -> bool:  # noqa: ASYNC109 - it is no deadline of the call
-        """Wait for background formation, then write everything to disk.
-
-        Args:
-            timeout: seconds to wait, at most; None for as long as it takes.
-
-        Returns:
-            False when notes were still waiting after that time.
-
-        Raises:
-            StoreError: the store cannot be written.
-
-        Examples:
-            >>> note = memory.add("Found at once, formed in a thread", formation="background")
-            >>> memory.flush(timeout=30)
-            True
-            >>> str(memory.get(note).status)
-            'formed'
-        """
-        done = await io.run_blocking(partial(self._assembly.wait, timeout))
-        await save_usage(io, self._wiring.settings.ledger)
-        await io.engine.flush()
-        return done
-
-    aflush = async_form(flush)
-
-    def graph(
-        self, *, review: bool = False, checkpointer: "BaseCheckpointSaver[Any] | bool | None" = None
-    ) -> "CompiledStateGraph[FormationState, None, FormationState, FormationState]":
-        """The formation graph, to draw, stream, checkpoint, or put into a graph of your own.
-
-        Its input is `formation.state.initial_state(notes)` for raw notes of one namespace.
-
-        Args:
-            review: stop at an `interrupt` before the commit.
-            checkpointer: LangGraph's, for a graph that is run by itself.
-
-        Returns:
-            A compiled LangGraph graph; run in any way, it commits to this memory.
-
-        Raises:
-            StoreError: when it is run and the store cannot be read or written. What a model fails
-                at is no error: it is kept with the note.
-
-        Examples:
-            >>> from amem_integrations.formation.state import initial_state
-            >>> raw = memory.add("The gateway keeps readings for 90 days", formation="off")
-            >>> steps = memory.graph().stream(initial_state([raw]))
-            >>> [name for step in steps for name in step]
-            ['accept', 'candidates', 'judge', 'commit']
-        """
-        return self._assembly.graph(review=review, checkpointer=checkpointer)
-
     @property
     def closed(self) -> bool:
-        """Whether it was closed.
+        """Whether the memory is closed.
 
         Examples:
             >>> memory.closed
@@ -900,9 +924,9 @@ class AgenticMemory(MemoryPart):
         return not self._finalizer.alive
 
     def close(self) -> None:
-        """Finish the note at hand, write everything to disk, release the store.
+        """Finish the note being formed, write everything to disk, and release the store.
 
-        It can be repeated. Whatever is asked of the memory afterwards raises StoreClosedError.
+        Closing again does nothing. Any other call afterwards raises StoreClosedError.
 
         Examples:
             >>> memory.close()
@@ -937,10 +961,3 @@ class AgenticMemory(MemoryPart):
         trace: TracebackType | None,
     ) -> None:
         await self.aclose()
-
-
-async def _read(wiring: Wiring, io: IO, note_id: str, namespace: Namespace) -> Note | None:
-    note = await operations.read(io, note_id, namespace)
-    if note is None or wiring.policy is None:
-        return note
-    return all_believed([note], io.now(), wiring.policy)[0]

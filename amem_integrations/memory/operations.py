@@ -7,7 +7,15 @@ from typing import Any, TypeAlias, TypeVar
 from amem_integrations.core.filters import EVERYTHING, Condition, match
 from amem_integrations.core.io import IO, Forms
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace, encode
-from amem_integrations.core.note import Note, Revision, Status, make_note, metadata_text
+from amem_integrations.core.note import (
+    Note,
+    Revision,
+    Status,
+    check_text,
+    make_note,
+    metadata_text,
+    note_id,
+)
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.formation import queue
 from amem_integrations.formation.accept import accept
@@ -59,13 +67,22 @@ class MemoryPart(Forms):
         self._async = asynchronous
 
 
-def address(note: NoteLike, namespace: NamespaceLike | None) -> tuple[str, Namespace]:
-    """Id and namespace; an id alone is looked up in the given or the default namespace."""
+def address(
+    note: NoteLike | None, namespace: NamespaceLike | None, key: str | None = None
+) -> tuple[str, Namespace]:
+    """Return id and namespace of a note given as such, by its id, or by its key."""
+    if (note is None) == (key is None):
+        given = "neither" if note is None else "both"
+        raise InvalidInputError(f"Expected a note or its id, or else key=...; got {given}.")
     if isinstance(note, Note):
         return note.id, note.namespace if namespace is None else as_namespace(namespace)
-    if not isinstance(note, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+    home = DEFAULT if namespace is None else as_namespace(namespace)
+    if key is not None:
+        check_text("key", key)
+        return note_id(home, key), home
+    if not isinstance(note, str):
         raise InvalidInputError(f"Expected a note or its id, a string; got {type(note).__name__}.")
-    return note, DEFAULT if namespace is None else as_namespace(namespace)
+    return note, home
 
 
 async def add(

@@ -243,7 +243,7 @@ def test_what_an_adapter_counts_shows_in_health(memory: AgenticMemory) -> None:
 def test_a_memory_tells_how_it_was_opened_but_shows_no_key(tmp_path: Path) -> None:
     with open_memory(tmp_path, api_key="secret", neighbours=3) as memory:
         assert memory.options.location == tmp_path
-        assert memory.options.neighbours == 3
+        assert memory.options.formation_options.neighbours == 3
         assert "secret" not in repr(memory.options)
         assert repr(memory) == f"<AgenticMemory in {tmp_path / 'amem'}>"
 

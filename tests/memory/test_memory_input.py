@@ -11,14 +11,14 @@ import pytest
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.core.note import make_note
 from amem_integrations.embedders import fastembed
-from amem_integrations.embedders.embedder import NamedEmbedder
+from amem_integrations.embedders.named import NamedEmbedder
 from amem_integrations.errors import (
     EmbeddingError,
     InvalidFilterError,
     InvalidInputError,
     ModelUnavailableError,
 )
-from amem_integrations.memory.client import About
+from amem_integrations.memory.client import NoteFields
 from amem_integrations.testing import HashEmbedder
 from tests.support import again, open_memory
 
@@ -272,7 +272,7 @@ def test_an_embedder_that_goes_wrong_loses_nothing(vectors: Callable[[Any], Any]
 def test_add_takes_by_type_whatever_a_note_is_made_from() -> None:
     made_from = inspect.signature(make_note).parameters
     internal = {"content", "namespace", "now", "value", "repetition"}
-    assert set(About.__annotations__) == made_from.keys() - internal
+    assert set(NoteFields.__annotations__) == made_from.keys() - internal
 
 
 def test_only_what_an_item_has_too_much_or_lacks_is_named(memory: AgenticMemory) -> None:

@@ -1,0 +1,239 @@
+"""Arguments of the wrong kind: refused as such, and nothing is stored or changed."""
+
+import asyncio
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from amem_integrations import AgenticMemory, Note
+from amem_integrations.core.filters import match
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.stores.uses import Use, save_use
+from tests.support import again, open_memory
+
+
+@pytest.fixture
+def memory() -> Iterator[AgenticMemory]:
+    with open_memory() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "items",
+    ["The redis cache", {"content": "The redis cache"}, None, 5, [None], [5], [["content", "x"]]],
+    ids=repr,
+)
+def test_items_that_are_no_list_of_items_are_refused(memory: AgenticMemory, items: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"list|mapping"):
+        memory.add_many(items)
+    assert memory.count() == 0
+
+
+@pytest.mark.parametrize("metadata", [[1], "text", [["a", 1]], 5], ids=repr)
+def test_an_update_with_metadata_that_is_no_mapping_is_refused(
+    memory: AgenticMemory, metadata: Any
+) -> None:
+    note = memory.add("The redis cache", metadata={"n": 1})
+    with pytest.raises(InvalidInputError, match="metadata must be a mapping"):
+        memory.update(note, metadata=metadata)
+    assert again(memory, note).metadata == {"n": 1}
+
+
+@pytest.mark.parametrize("note", [None, 5, b"id", uuid.UUID(int=5), ["id"]], ids=repr)
+@pytest.mark.parametrize("call", ["get", "links", "history", "update", "forget", "revert"])
+def test_what_is_neither_a_note_nor_an_id_is_refused(
+    memory: AgenticMemory, call: str, note: Any
+) -> None:
+    with pytest.raises(InvalidInputError, match="a note or its id"):
+        getattr(memory, call)(note)
+
+
+@pytest.mark.parametrize("limit", [-1, 1.5, "3", None], ids=repr)
+def test_a_limit_that_is_no_count_is_refused(memory: AgenticMemory, limit: Any) -> None:
+    with pytest.raises(InvalidInputError, match="whole number"):
+        memory.recent(limit=limit)
+
+
+def test_a_limit_beyond_any_number_of_notes_means_all(memory: AgenticMemory) -> None:
+    memory.add("The redis cache")
+    assert len(memory.recent(limit=2**70)) == 1
+
+
+def test_progress_that_fails_leaves_no_note_behind_unformed() -> None:
+    def fails(done: int, total: int) -> None:
+        raise ZeroDivisionError
+
+    with open_memory(formation="off") as memory:
+        texts = ["The redis cache", "Redis eviction"]
+        with pytest.raises(ZeroDivisionError):
+            memory.add_many(texts, formation="background", progress=fails)
+        assert memory.flush(10)
+        assert memory.admin.health()["formed"] == 2
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"neighbours": "5"},
+        {"concurrency": "4"},
+        {"concurrency": None},
+        {"batch": "8"},
+        {"batch": 2.5},
+        {"model_timeout": "60"},
+        {"model_timeout": True},
+        {"instructions": 7},
+        {"clock": 5},
+    ],
+    ids=repr,
+)
+def test_a_setting_of_the_wrong_kind_is_refused_by_its_name(setting: dict[str, Any]) -> None:
+    [name] = setting
+    with pytest.raises(InvalidInputError, match=f"^{name} "):
+        open_memory(**setting)
+
+
+def test_a_note_is_named_by_itself_its_id_or_its_key(memory: AgenticMemory) -> None:
+    note = memory.add("The redis cache", key="cache", namespace="shop")
+    place = {"key": "cache", "namespace": "shop"}
+    assert memory.get(**place) == memory.get(note) == memory.get(note.id, namespace="shop")
+    assert memory.links(**place) == ()
+    assert memory.history(**place) == memory.history(note)
+    assert memory.update(**place, metadata={"n": 1}).metadata == {"n": 1}
+    assert memory.revert(**place).metadata == {}
+    assert memory.get(key="cache") is None
+    assert memory.forget(**place).notes == 1
+    with pytest.raises(InvalidInputError, match="got both"):
+        memory.get(note, key="cache")
+    with pytest.raises(InvalidInputError, match="key must be text"):
+        memory.get(key=5)  # type: ignore[arg-type]
+
+
+# -- the lifecycle ---------------------------------------------------------------------------
+
+
+LESSON = "The violin lesson with Rosalyn is on Tuesday morning."
+REPLY = "Rosalyn expects you on Tuesday."
+
+
+@pytest.fixture(scope="module")
+def trusting() -> Iterator[AgenticMemory]:
+    with open_memory(lifecycle=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def note(trusting: AgenticMemory) -> Iterator[Note]:
+    note = trusting.add(LESSON)
+    yield note
+    assert again(trusting, note).version == note.version
+    assert not trusting.perform(lambda _, io: io.engine.count(match("kind", "use")))
+
+
+@pytest.mark.parametrize("notes", [None, 5, [], [None], b"id", {None: 1}], ids=repr)
+def test_a_report_of_what_is_no_note_is_refused(
+    trusting: AgenticMemory, note: Note, notes: Any
+) -> None:
+    with pytest.raises(InvalidInputError, match="note"):
+        trusting.lifecycle.feedback(notes)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"session": 7}, {"session": ""}, {"session": "\ud800"}, {"session": ["s"]}, {"query": 5}],
+    ids=repr,
+)
+def test_a_report_with_a_session_or_query_that_is_no_text_is_refused(
+    trusting: AgenticMemory, note: Note, said: Any
+) -> None:
+    hits = trusting.search("violin lesson")
+    with pytest.raises(InvalidInputError, match=next(iter(said))):
+        trusting.lifecycle.feedback(note, **said)
+    with pytest.raises(InvalidInputError, match=next(iter(said))):
+        asyncio.run(trusting.lifecycle.afeedback_from_reply(hits, REPLY, **said))
+    assert trusting.lifecycle.maintain().uses == 0
+
+
+@pytest.mark.parametrize("hits", [None, "hits", [LESSON], 5], ids=repr)
+def test_what_are_no_hits_cannot_have_been_used(
+    trusting: AgenticMemory, note: Note, hits: Any
+) -> None:
+    with pytest.raises(InvalidInputError, match="hits of a search"):
+        trusting.lifecycle.feedback_from_reply(hits, REPLY)
+
+
+@pytest.mark.parametrize("reply", [None, 5, [REPLY], REPLY.encode()], ids=repr)
+def test_a_reply_that_is_no_text_is_refused(
+    trusting: AgenticMemory, note: Note, reply: Any
+) -> None:
+    with pytest.raises(InvalidInputError, match="reply must be text"):
+        trusting.lifecycle.feedback_from_reply(trusting.search("violin lesson"), reply)
+
+
+def test_a_session_that_was_stored_as_a_number_does_not_stop_maintenance() -> None:
+    with open_memory(lifecycle=True) as memory:
+        note = memory.add(LESSON)
+        use = Use("8f7d1a5e-0b0a-4b43-9d5f-0d3c8a1f2b11", note.updated_at, (note.id,), "used")
+        object.__setattr__(use, "session", 7)
+        memory.perform(lambda _, io: save_use(io, note.namespace, use))
+        assert memory.lifecycle.maintain().uses == 1
+        assert again(memory, note).life.occasions[-1] == "7"
+
+
+def test_hits_may_come_one_by_one() -> None:
+    with open_memory(lifecycle=True) as memory:
+        memory.add(LESSON)
+        hits = memory.search("When is it?")
+        assert memory.lifecycle.feedback_from_reply(iter(hits), REPLY) == hits  # type: ignore[arg-type]
+        assert memory.lifecycle.feedback_from_reply(iter(()), REPLY) == []  # type: ignore[arg-type]
+        assert memory.lifecycle.maintain().uses == 1
+
+
+@pytest.mark.parametrize("proposal", [None, "id", 5], ids=repr)
+@pytest.mark.parametrize("call", ["accept", "reject"])
+def test_what_is_no_proposal_is_neither_accepted_nor_rejected(
+    trusting: AgenticMemory, note: Note, call: str, proposal: Any
+) -> None:
+    for given in (proposal, note):
+        with pytest.raises(InvalidInputError, match="Expected a proposal"):
+            getattr(trusting.lifecycle, call)(given)
+
+
+@pytest.mark.parametrize("plan", [None, "plan", []], ids=repr)
+def test_what_is_no_plan_is_not_applied(trusting: AgenticMemory, note: Note, plan: Any) -> None:
+    with pytest.raises(InvalidInputError, match="Expected a plan"):
+        trusting.lifecycle.apply(plan)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        *({"max_notes": wrong} for wrong in (-1, "3", True, 1.5)),
+        *({"max_age": wrong} for wrong in (30, "30", timedelta(days=-1))),
+        *({"similarity": wrong} for wrong in (2, "x", None, float("nan"))),
+    ],
+    ids=repr,
+)
+def test_limits_that_make_no_sense_are_refused(
+    trusting: AgenticMemory, note: Note, limits: Any
+) -> None:
+    with pytest.raises(InvalidInputError, match=next(iter(limits))):
+        trusting.lifecycle.consolidate(dry_run=False, **limits)
+
+
+@pytest.mark.parametrize("reason", [None, 5, ["a"], "\ud800"], ids=repr)
+def test_a_reason_that_is_no_text_is_refused(
+    trusting: AgenticMemory, note: Note, reason: Any
+) -> None:
+    with pytest.raises(InvalidInputError, match="reason"):
+        trusting.lifecycle.archive(note, reason=reason)
+
+
+@pytest.mark.parametrize("version", [{"only": "1"}, {"to_version": "1"}, {"to_version": 1.0}])
+def test_a_version_that_is_no_number_is_refused(
+    trusting: AgenticMemory, note: Note, version: Any
+) -> None:
+    with pytest.raises(InvalidInputError, match="number of a version"):
+        trusting.revert(note, **version)
