@@ -3,5 +3,5 @@
 `reading` knows the file formats, `ingest` fills a memory, `recall` asks it (`ablation` changes how)
 and `dense` a baseline, `metrics` and `resampling` are the arithmetic, `report` is what comes out,
 `earlier` compares with a report; `abstention` measures thresholds, `links` links by labels; `qa`
-has questions answered, `scaling` measures growth. `amem eval` calls them.
+has questions answered. `amem eval` calls them.
 """

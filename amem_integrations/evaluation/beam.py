@@ -43,11 +43,7 @@ def _turns(chat: Fields) -> Iterator[Turn]:
         if anchor is not None and role == "user":
             session, time = session + 1, _date(message, anchor)
         yield Turn(
-            message.id("id"),
-            message.text("content"),
-            role=role,
-            session=str(session),
-            time=time,
+            message.id("id"), message.text("content"), role=role, session=str(session), time=time
         )
 
 

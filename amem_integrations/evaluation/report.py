@@ -139,10 +139,7 @@ def fingerprint(filled: Filled, setup: Setup | None, **further: Any) -> dict[str
 
 
 def as_dict(
-    scored: Sequence[Scored],
-    filled: Filled,
-    questions: QuestionEmbedder,
-    cutoffs: Sequence[int],
+    scored: Sequence[Scored], filled: Filled, questions: QuestionEmbedder, cutoffs: Sequence[int]
 ) -> dict[str, Any]:
     """The whole report, ready for JSON: no text of the data, but the ranks of all evidence."""
     dataset = filled.dataset

@@ -1,8 +1,7 @@
 """Pictures of a memory: its note graph, its embeddings, its activity, one note's trajectory.
 
-Names resolve on first use. The libraries that draw come with the extra `plots` and are loaded
-when something is drawn. `reading` asks the memory; `graph`, `embedding`, `activity` and
-`trajectories` make data of what it says, and the modules named `draw_…` a `Picture` of that.
+Names resolve on first use; the libraries that draw (extra `plots`) are loaded when something is
+drawn.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Activity as data: how often each note was made, changed and used, period by period."""
+"""Activity: how often each note was made, changed and used, period by period."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,6 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from amem_integrations.core.note import Note, as_utc
+from amem_integrations.plots import text
+from amem_integrations.plots.groups import COLOURS
+from amem_integrations.plots.picture import axis, new_figure
 from amem_integrations.revisions.entry import Entry
 
 KINDS = ("created", "evolved", "changed", "used")
@@ -23,13 +26,18 @@ PERIODS: Mapping[str, timedelta] = {
     "30 days": timedelta(days=30),
     "year": timedelta(days=365),
 }
+_DAYS = ("day", "week", "30 days", "year")
 _COLUMNS = 60
 _ORIGIN = datetime(2024, 1, 1, tzinfo=UTC)  # a Monday, so that weeks begin on one
+_ROW, _TOP, _BOTTOM, _BARS, _GAP, _LEAST = 17, 110, 80, 130, 24, 120
+_LABEL, _TICKS = 44, 7
+_PATTERNS = ("", "/", "x", ".")
+_SHADES = ((0.0, "#E3EEF9"), (0.35, "#8DBDE0"), (0.7, "#2F7EBC"), (1.0, "#08306B"))
 
 
 @dataclass(frozen=True, slots=True)
 class ActivityRow:
-    """A note and what happened to it: for each period it was active in, how often by kind."""
+    """A note, and how often each kind of event happened to it, by period."""
 
     id: str
     content: str
@@ -42,14 +50,14 @@ class ActivityRow:
 
 @dataclass(frozen=True, slots=True)
 class ActivityData:
-    """Rows in the order in which notes were made, and where each period begins (UTC).
+    """Rows in the order in which notes were made, and the periods (UTC).
 
     Attributes:
-        rows_of: a note each, with how often what happened to it in which period.
+        rows_of: a note each, with how often each kind of event happened in which period.
         periods: when each begins.
         period: the length of one, such as "day".
-        sums: for each kind, of all notes, shown or not, how often in each period.
-        total: notes there are.
+        sums: for each kind, how often in each period, over all notes, shown or not.
+        total: how many notes there are.
 
     Examples:
         >>> from amem_integrations.revisions.entry import Entry
@@ -86,7 +94,7 @@ def activity_data(
     used: Mapping[str, Iterable[datetime]] | None = None,
     limit: int = 40,
 ) -> ActivityData:
-    """What happened to each note when; of more than `limit` notes, the most active.
+    """Return what happened to each note and when; of more than `limit` notes, the most active.
 
     Args:
         entries: notes, each with its revisions.
@@ -107,14 +115,17 @@ def activity_data(
     times = [moment for happened in events.values() for _, moment in happened]
     if not times:
         return ActivityData((), (), "day", dict.fromkeys(KINDS, ()), 0)
-    period = _period(min(times), max(times))
-    first, last = (_index(moment, PERIODS[period]) for moment in (min(times), max(times)))
+    span = max(times) - min(times)
+    fitting = (name for name, length in PERIODS.items() if span / length < _COLUMNS)
+    period = next(fitting, "year")
+    length = PERIODS[period]
+    first, last = ((moment - _ORIGIN) // length for moment in (min(times), max(times)))
     sums = {kind: [0] * (last - first + 1) for kind in KINDS}
     rows: list[tuple[Note, ActivityRow]] = []
     for entry in entries:
         cells: dict[int, Counter[str]] = {}
         for kind, moment in events[entry.note.id]:
-            place = _index(moment, PERIODS[period]) - first
+            place = (moment - _ORIGIN) // length - first
             cells.setdefault(place, Counter())[kind] += 1
             sums[kind][place] += 1
         rows.append((entry.note, ActivityRow(entry.note.id, entry.note.content, cells)))
@@ -122,7 +133,7 @@ def activity_data(
     shown = sorted(rows[:limit], key=lambda row: row[0].created_at)
     return ActivityData(
         tuple(row for _, row in shown),
-        tuple(_ORIGIN + place * PERIODS[period] for place in range(first, last + 1)),
+        tuple(_ORIGIN + place * length for place in range(first, last + 1)),
         period,
         {kind: tuple(counts) for kind, counts in sums.items()},
         len(entries),
@@ -132,23 +143,114 @@ def activity_data(
 def _events(entry: Entry, used: Iterable[datetime]) -> Iterator[tuple[str, datetime]]:
     yield "created", entry.note.created_at
     for revision in entry.revisions:
-        # To be formed is part of coming about, and says nothing more than `created`.
+        # Being formed is part of being created.
         if revision.kind != "formed":
             yield "evolved" if revision.kind == "evolved" else "changed", revision.at
-    for moment in sorted({*_kept_uses(entry.note), *map(as_utc, used)}):
+    life = entry.note.life
+    kept = life.conflicts if life.used_at is None else (*life.conflicts, life.used_at)
+    for moment in sorted({*kept, *map(as_utc, used)}):
         yield "used", moment
 
 
-def _kept_uses(note: Note) -> tuple[datetime, ...]:
-    """What a note keeps of its uses: the last one, and conflicting ones that nothing settled."""
-    last = note.life.used_at
-    return note.life.conflicts if last is None else (*note.life.conflicts, last)
+def draw_activity(data: ActivityData, title: str, subtitle: str) -> Any:
+    """Return a Plotly figure of data with at least one row: bars by kind above, cells below."""
+    cells = max(_LEAST, _ROW * len(data.rows_of))
+    whole = cells + _GAP + _BARS
+    split = cells / whole
+    places = list(range(len(data.periods)))
+    figure = new_figure(
+        title,
+        subtitle,
+        _TOP + whole + _BOTTOM,
+        margin={"l": 310, "r": 130, "t": _TOP, "b": _BOTTOM},
+        barmode="stack",
+        bargap=0.1,
+        legend={"x": 1.01, "y": 1.0, "traceorder": "normal"},
+        xaxis=_time_axis(data),
+        yaxis=axis(
+            domain=[0, split],
+            range=[len(data.rows_of) - 0.5, -0.5],
+            showgrid=False,
+            tickvals=list(range(len(data.rows_of))),
+            ticktext=[text.label(row.content, _LABEL) for row in data.rows_of],
+            tickfont={"size": 11},
+            ticks="",
+        ),
+        yaxis2=axis(
+            domain=[split + _GAP / whole, 1],
+            rangemode="tozero",
+            nticks=4,
+            title={"text": "events of all notes", "standoff": 6, "font": {"size": 12}},
+        ),
+    )
+    for kind, colour, pattern in zip(KINDS, COLOURS, _PATTERNS, strict=False):
+        if any(data.sums[kind]):
+            fill = {"shape": pattern, "size": 6, "fgcolor": "#FFFFFF", "bgcolor": colour}
+            figure.add_bar(
+                x=places,
+                y=data.sums[kind],
+                name=kind,
+                yaxis="y2",
+                marker={"color": colour, "pattern": {**fill, "solidity": 0.25}},
+            )
+    counts = [
+        [sum(row.cells[place].values()) if place in row.cells else None for place in places]
+        for row in data.rows_of
+    ]
+    most = max((count for row in counts for count in row if count), default=1)
+    return figure.add_heatmap(
+        x=places,
+        y=list(range(len(data.rows_of))),
+        z=counts,
+        zmin=1,
+        zmax=max(2, most),
+        xgap=1,
+        ygap=1,
+        colorscale=_SHADES,
+        hoverongaps=False,
+        hoverinfo="text",
+        text=[[_box(data, row, place) for place in places] for row in data.rows_of],
+        colorbar={
+            "title": {"text": "events"},
+            "len": 150,
+            "lenmode": "pixels",
+            "y": split,
+            "yanchor": "top",
+            "x": 1.01,
+            "thickness": 14,
+            "tickformat": "d",
+            "dtick": max(1, most // 5),
+            "tick0": 1,
+        },
+    )
 
 
-def _period(first: datetime, last: datetime) -> str:
-    fitting = (name for name, length in PERIODS.items() if (last - first) / length < _COLUMNS)
-    return next(fitting, "year")
+def _time_axis(data: ActivityData) -> dict[str, Any]:
+    step = -(-len(data.periods) // _TICKS)
+    ticks = list(range(0, len(data.periods), step))
+    a_period = data.period if data.period[0].isdigit() else f"one {data.period}"
+    return axis(
+        range=[-0.5, len(data.periods) - 0.5],
+        showgrid=False,
+        anchor="y",
+        tickvals=ticks,
+        ticktext=[_beginning(data.periods[tick], data.period, "<br>") for tick in ticks],
+        tickangle=0,
+        tickfont={"size": 11},
+        title={"text": f"a column is {a_period}, from the time shown (UTC)", "font": {"size": 12}},
+    )
 
 
-def _index(moment: datetime, length: timedelta) -> int:
-    return (moment - _ORIGIN) // length
+def _beginning(moment: datetime, period: str, between: str) -> str:
+    if period in _DAYS:
+        return f"{moment:%Y-%m-%d}"
+    time = f"{moment:%H:%M:%S}" if period in ("second", "10 seconds") else f"{moment:%H:%M}"
+    return f"{time}{between}{moment:%Y-%m-%d}"
+
+
+def _box(data: ActivityData, row: ActivityRow, place: int) -> str:
+    cell = row.cells.get(place)
+    if cell is None:
+        return ""
+    counts = ", ".join(f"{kind} {cell[kind]}" for kind in KINDS if cell.get(kind))
+    return text.hover(row.content, ((_beginning(data.periods[place], data.period, " "), counts),))

@@ -1,24 +1,38 @@
-"""The embedding map as data: where each note lies, before and after evolution, and in what group.
+"""The embedding map: where notes lie before and after evolution, and in which group.
 
 Groups are judged in the space of the embedder, by cosine; only the picture has two dimensions.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from amem_integrations.core.io import Vector
-from amem_integrations.core.note import Note
+from amem_integrations.core.io import IO, Vector
+from amem_integrations.core.note import Note, Revision
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.plots.groups import By, check_by, cluster_names, named_groups
-from amem_integrations.plots.libraries import library
-from amem_integrations.plots.palette import COLOURS, OTHERS, legend
+from amem_integrations.plots import text
+from amem_integrations.plots.groups import (
+    COLOURS,
+    OTHERS,
+    By,
+    check_by,
+    cluster_names,
+    legend,
+    look,
+    named_groups,
+)
+from amem_integrations.plots.picture import INK, PAPER, bare_axis, library, new_figure
+from amem_integrations.revisions.entry import Entry
+from amem_integrations.stores.passages import passages
+from amem_integrations.stores.write import vectors_by_text, vectors_of
 
 Method: TypeAlias = Literal["pca", "tsne"]
 METHODS = ("pca", "tsne")
+PAGE = 256
 _FEWEST_FOR_TSNE = 5
 _PERPLEXITY = 30
 _LIMITED = ("sklearn.cluster", "sklearn.manifold", "scipy.optimize")
+_GAP, _FEW = 0.03, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +64,8 @@ class MapData:
         before: all notes as they were first understood.
         after: all notes as they are.
         groups: their names.
-        method: the one that was used; t-SNE makes no map of fewer than five different vectors, and
-            PCA takes its place.
-        total: notes with vectors that there are.
+        method: the one that was used; PCA replaces t-SNE for fewer than five different vectors.
+        total: how many notes have vectors.
 
     Examples:
         >>> from amem_integrations.plots import map_data
@@ -97,10 +110,10 @@ def map_data(
     by: By = "cluster",
     limit: int = 1000,
 ) -> MapData:
-    """Both states of those `notes` that have a vector in each; of more than `limit`, the first.
+    """Return both states of the `notes` that have two vectors; of more than `limit`, the first.
 
     Args:
-        notes: what is to be shown.
+        notes: the notes to show.
         before: a vector by note id.
         after: likewise.
         method: "pca" or "tsne".
@@ -111,7 +124,7 @@ def map_data(
         limit: how many notes, at most.
 
     Raises:
-        InvalidInputError: a value cannot be used.
+        InvalidInputError: a value is not allowed.
         ModuleNotFoundError: the extra `plots` is not installed.
 
     Examples:
@@ -129,15 +142,14 @@ def map_data(
     shown = placed[:limit]
     if not shown:
         return MapData(MapState((), None), MapState((), None), (), "pca", 0)
-    # So little is quicker on one thread: on a busy machine several mostly wait for each other.
-    # Only what is loaded by then is limited.
+    # So little is quicker on one thread; only libraries that are loaded by then are limited.
     for name in _LIMITED:
         library(name)
     with library("threadpoolctl").threadpool_limits(1):
-        return _mapped(shown, before, after, method, by, len(placed))
+        return _map(shown, before, after, method, by, len(placed))
 
 
-def _mapped(
+def _map(
     shown: Sequence[Note],
     before: Mapping[str, Vector],
     after: Mapping[str, Vector],
@@ -146,15 +158,15 @@ def _mapped(
     total: int,
 ) -> MapData:
     numpy = library("numpy")
-    old, new = (_unit(numpy, [each[note.id] for note in shown]) for each in (before, after))
+    normalize = library("sklearn.preprocessing").normalize
+    old, new = (normalize([vectors[note.id] for note in shown]) for vectors in (before, after))
     moved = numpy.clip(1.0 - (old * new).sum(axis=1), 0.0, 2.0)
     moved[(old == new).all(axis=1)] = 0.0
-    used, places = _projected(numpy, numpy.vstack([old, new]), method)
+    used, places = _projected(numpy.vstack([old, new]), method)
     if by == "cluster":
-        labels_old, labels_new = _clusters(numpy, old, new)
-        names = cluster_names(
-            shown, dict(zip((note.id for note in shown), labels_new, strict=True))
-        )
+        labels_old, labels_new = _clusters(old, new)
+        ids = (note.id for note in shown)
+        names = cluster_names(shown, dict(zip(ids, labels_new, strict=True)))
         groups_old, groups_new = (
             [names.get(label, f"cluster {label + 1}") for label in labels]
             for labels in (labels_old, labels_new)
@@ -163,38 +175,35 @@ def _mapped(
         named = named_groups(shown, by)
         groups_old = groups_new = [named[note.id] for note in shown]
     groups = legend(groups_new + groups_old)
-    states = [
-        MapState(
-            tuple(
-                MapPoint(
-                    id=note.id,
-                    content=note.content,
-                    context=note.context,
-                    group=label if label in groups else OTHERS,
-                    x=float(x),
-                    y=float(y),
-                    moved=float(distance),
-                )
-                for note, label, (x, y), distance in zip(shown, labels, at, moved, strict=True)
-            ),
-            _silhouette(vectors, labels),
+
+    def state(vectors: Any, labels: Sequence[str], at: Any) -> MapState:
+        points = tuple(
+            MapPoint(
+                id=note.id,
+                content=note.content,
+                context=note.context,
+                group=label if label in groups else OTHERS,
+                x=float(x),
+                y=float(y),
+                moved=float(distance),
+            )
+            for note, label, (x, y), distance in zip(shown, labels, at, moved, strict=True)
         )
-        for vectors, labels, at in (
-            (old, groups_old, places[: len(shown)]),
-            (new, groups_new, places[len(shown) :]),
-        )
-    ]
-    return MapData(states[0], states[1], groups, used, total)
+        return MapState(points, _silhouette(vectors, labels))
+
+    half = len(shown)
+    return MapData(
+        state(old, groups_old, places[:half]),
+        state(new, groups_new, places[half:]),
+        groups,
+        used,
+        total,
+    )
 
 
-def _unit(numpy: Any, vectors: Sequence[Vector]) -> Any:
-    rows = numpy.asarray(vectors, dtype=numpy.float64)
-    length = numpy.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / numpy.where(length > 0, length, 1.0)
-
-
-def _projected(numpy: Any, rows: Any, method: Method) -> tuple[Method, Any]:
-    """Two dimensions for all rows at once; equal rows get the same place."""
+def _projected(rows: Any, method: Method) -> tuple[Method, Any]:
+    """Return two dimensions for all rows at once; equal rows get the same place."""
+    numpy = library("numpy")
     distinct, inverse = numpy.unique(rows, axis=0, return_inverse=True)
     if method == "tsne" and len(distinct) >= _FEWEST_FOR_TSNE:
         tsne = library("sklearn.manifold").TSNE(
@@ -211,40 +220,167 @@ def _projected(numpy: Any, rows: Any, method: Method) -> tuple[Method, Any]:
     return "pca", places[inverse.ravel()]
 
 
-def _clusters(numpy: Any, old: Any, new: Any) -> tuple[list[int], list[int]]:
-    """k-means labels of both states with one k; the same number where most notes are the same."""
-    distinct = min(len(numpy.unique(each, axis=0)) for each in (old, new))
-    best: tuple[float, Any, Any] | None = None
+def _clusters(old: Any, new: Any) -> tuple[list[int], list[int]]:
+    """Return k-means labels of both states with one k, the same where most notes are the same."""
+    unique = library("numpy").unique
+    distinct = min(len(unique(rows, axis=0)) for rows in (old, new))
+    k_means = library("sklearn.cluster").KMeans
+    best: tuple[float, Any] = (float("-inf"), None)
     for k in range(2, min(len(COLOURS), distinct - 1) + 1):
-        labels = [_k_means(each, k) for each in (old, new)]
-        scores = [_silhouette(*pair) or 0.0 for pair in zip((old, new), labels, strict=True)]
-        if best is None or sum(scores) > best[0]:
-            best = (sum(scores), *labels)
-    if best is None:
+        labels = [k_means(k, n_init=4, random_state=0).fit_predict(rows) for rows in (old, new)]
+        pairs = zip((old, new), labels, strict=True)
+        score = sum(_silhouette(rows, groups) or 0.0 for rows, groups in pairs)
+        if score > best[0]:
+            best = (score, labels)
+    if best[1] is None:
         return [0] * len(old), [0] * len(new)
-    return _matched(numpy, best[1], best[2])
+    return _matched(*best[1])
 
 
-def _k_means(rows: Any, k: int) -> Any:
-    return library("sklearn.cluster").KMeans(k, n_init=4, random_state=0).fit_predict(rows)
-
-
-def _matched(numpy: Any, old: Any, new: Any) -> tuple[list[int], list[int]]:
-    """Numbers by size in the newer state; in the older, those that share most notes."""
-    k = int(max(old.max(), new.max())) + 1
-    shared = numpy.zeros((k, k), dtype=int)
-    numpy.add.at(shared, (old, new), 1)
-    rank = numpy.empty(k, dtype=int)
-    rank[numpy.argsort(-shared.sum(axis=0), kind="stable")] = numpy.arange(k)
-    theirs, ours = library("scipy.optimize").linear_sum_assignment(shared, maximize=True)
-    partner = numpy.empty(k, dtype=int)
-    partner[theirs] = ours
+def _matched(old: Any, new: Any) -> tuple[list[int], list[int]]:
+    """Number the newer clusters by size, and the older ones as those that share most notes."""
+    numpy = library("numpy")
+    shared = library("sklearn.metrics").confusion_matrix(old, new)
+    rank = numpy.argsort(numpy.argsort(-shared.sum(axis=0), kind="stable"))
+    _, partner = library("scipy.optimize").linear_sum_assignment(shared, maximize=True)
     return rank[partner[old]].tolist(), rank[new].tolist()
 
 
 def _silhouette(rows: Any, labels: Sequence[Any]) -> float | None:
-    """The mean silhouette by cosine; None unless there are 2 to n - 1 groups."""
+    """Return the mean silhouette by cosine; None unless there are 2 to n - 1 groups."""
     if not 2 <= len(set(labels)) < len(rows):
         return None
     score = library("sklearn.metrics").silhouette_score(rows, list(labels), metric="cosine")
     return float(score)
+
+
+def draw_map(data: MapData, title: str, subtitle: str, *, evolution: bool) -> Any:
+    """Return a Plotly figure with both states side by side; without `evolution`, the newer one."""
+    panels = [("as first understood", data.before)] if evolution else []
+    panels.append(("as stored now", data.after))
+    points = [point for _, state in panels for point in state.points]
+    across = bare_axis([point.x for point in points])
+    up = bare_axis([point.y for point in points])
+    figure = new_figure(
+        title, subtitle, 640, hovermode="closest", margin={"l": 30, "r": 30, "t": 130, "b": 30}
+    )
+    width = (1 - _GAP * (len(panels) - 1)) / len(panels)
+    for place, (name, state) in enumerate(panels):
+        suffix = "" if place == 0 else str(place + 1)
+        start = place * (width + _GAP)
+        frame = {"mirror": True, "showline": True}
+        domain = [start, start + width]
+        figure.update_layout(
+            {
+                f"xaxis{suffix}": {**across, **frame, "domain": domain, "anchor": f"y{suffix}"},
+                f"yaxis{suffix}": {**up, **frame, "anchor": f"x{suffix}"},
+            }
+        )
+        score = "–" if state.silhouette is None else f"{state.silhouette:.3f}"
+        figure.add_annotation(
+            text=f"<b>{name}</b>, silhouette {score}",
+            x=start + width / 2,
+            y=1.0,
+            xref="paper",
+            yref="paper",
+            xanchor="center",
+            yanchor="bottom",
+            showarrow=False,
+            font={"size": 14},
+        )
+        _draw_points(figure, data.groups, state, suffix, place == len(panels) - 1)
+    return figure
+
+
+def _draw_points(
+    figure: Any, groups: tuple[str, ...], state: MapState, suffix: str, showlegend: bool
+) -> None:
+    """Draw the notes of one state; those that evolution moved have a ring."""
+    few = len(state.points) <= _FEW
+    ring = 1.8 if few else 0.8
+    for group, (colour, symbol) in look(groups).items():
+        points = [point for point in state.points if point.group == group]
+        figure.add_scatter(
+            x=[point.x for point in points] or [None],
+            y=[point.y for point in points] or [None],
+            xaxis=f"x{suffix}",
+            yaxis=f"y{suffix}",
+            mode="markers",
+            zorder=-1 if group == OTHERS else 0,
+            marker={
+                "size": 9 if few else 6,
+                "opacity": 0.9,
+                "color": colour,
+                "symbol": symbol,
+                "line": {
+                    "width": [ring if point.moved else 0.5 for point in points],
+                    "color": [INK if point.moved else PAPER for point in points],
+                },
+            },
+            hoverinfo="text",
+            hovertext=[
+                text.hover(
+                    point.content, (("context", point.context), ("moved", f"{point.moved:.3f}"))
+                )
+                for point in points
+            ],
+            name=text.escaped(group),
+            legendgroup=text.escaped(group),
+            showlegend=showlegend,
+        )
+
+
+async def vectors_before_and_after(
+    io: IO, entries: Sequence[Entry]
+) -> tuple[dict[str, Vector], dict[str, Vector]]:
+    """Return the vectors of notes, by id: as first understood, and as stored now.
+
+    Notes without a vector are left out; of several passages, the mean direction counts.
+    """
+    before: dict[str, Vector] = {}
+    after: dict[str, Vector] = {}
+    for start in range(0, len(entries), PAGE):
+        page = entries[start : start + PAGE]
+        points = await io.engine.get([entry.note.id for entry in page], vectors=True)
+        stored = {point.id: _mean(point.dense) for point in points if point.dense}
+        changed: dict[str, Sequence[str]] = {}
+        for entry in page:
+            first = passages(as_first_understood(entry.note, entry.revisions))
+            if entry.note.id in stored and first != passages(entry.note):
+                changed[entry.note.id] = first
+        wanted = (passage for parts in changed.values() for passage in parts)
+        vectors = await vectors_of(io, wanted, vectors_by_text(points))
+        after |= stored
+        before |= stored
+        before |= {id: _mean([vectors[part] for part in parts]) for id, parts in changed.items()}
+    return before, after
+
+
+def as_first_understood(note: Note, revisions: Sequence[Revision]) -> Note:
+    """Return the note as its present text was first formed, before anything evolved it.
+
+    A note that was never formed comes back as it is. revisions: all of the note's, oldest first.
+    """
+    fields: dict[str, Any] = {"keywords": note.keywords, "tags": note.tags, "context": note.context}
+    first: dict[str, Any] | None = None
+    for revision in reversed(revisions):
+        if revision.kind == "formed":
+            first = dict(fields)
+        if "content" in revision.changes:
+            break
+        fields |= {
+            name: change.before for name, change in revision.changes.items() if name in fields
+        }
+    if first is None:
+        return note
+    terms = {name: tuple(first[name]) for name in ("keywords", "tags")}
+    return replace(note, context=first["context"], **terms)
+
+
+def _mean(vectors: Sequence[Vector]) -> Vector:
+    """Return the mean direction, of length 1 unless the vectors cancel out."""
+    if len(vectors) == 1:
+        return list(vectors[0])
+    summed = [sum(values, 0.0) for values in zip(*vectors, strict=True)]
+    length = sum(value * value for value in summed) ** 0.5
+    return [value / length for value in summed] if length else summed

@@ -1,17 +1,40 @@
-"""The note graph as data: which notes and links are shown, and in which group each note is."""
+"""The note graph: its data, the places of its notes, and its drawing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from amem_integrations.core.note import Link, Note
-from amem_integrations.plots.groups import By, check_by, linked_groups, named_groups
-from amem_integrations.plots.palette import OTHERS, legend
+from amem_integrations.core.note import CONTRADICTS, Note
+from amem_integrations.plots import text
+from amem_integrations.plots.groups import (
+    COLOURS,
+    OTHERS,
+    By,
+    check_by,
+    legend,
+    linked_groups,
+    look,
+    named_groups,
+)
+from amem_integrations.plots.picture import FAINT, PAPER, bare_axis, library, new_figure
+
+Places: TypeAlias = Mapping[str, tuple[float, float]]
+
+FEW = 300
+"""Up to how many notes a graph is drawn with care; a larger one is crowded anyway."""
+_NAMED_ALONE = 12
+_WIDTHS = ((0.25, 0.6), (0.5, 1.4), (0.75, 2.6), (1.0, 4.2))
+"""The greatest weight of a link, and its width in pixels: a trace has one width."""
+_EDGE, _AGAINST = "#A9B2BA", COLOURS[5]
+_MOST_LABELS = 24
+_SIDE = {1: "top", -1: "bottom"}
+_ROOM = (0.5, 0.07)
+"""The distance between labels, across and up, where the linked notes take 2 by 2."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A note. group: one of `GraphData.groups`; strength: the sum of its links' weights."""
+    """A note. group: one of `GraphData.groups`; strength: the sum of the weights of its links."""
 
     id: str
     content: str
@@ -26,7 +49,7 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True)
 class GraphEdge:
-    """A link between two notes that are shown; weight in (0, 1]."""
+    """A link between two shown notes; weight in (0, 1]."""
 
     source: str
     to: str
@@ -43,7 +66,7 @@ class GraphData:
         nodes: a note each.
         edges: a link each.
         groups: their names.
-        total: notes there are.
+        total: how many notes there are.
 
     Examples:
         >>> from amem_integrations.plots import graph_data
@@ -71,10 +94,10 @@ class GraphData:
 
 
 def graph_data(notes: Sequence[Note], *, by: By = "cluster", limit: int = 1000) -> GraphData:
-    """The graph of `notes` and the links among them; of more than `limit`, the best linked.
+    """Return the graph of `notes` and the links among them; of too many, the best linked.
 
     Args:
-        notes: what is to be shown.
+        notes: the notes to show.
         by: group notes by "cluster" of links (Louvain's communities), "tag", "speaker", "session"
             or "tier".
         limit: how many notes, at most.
@@ -92,18 +115,19 @@ def graph_data(notes: Sequence[Note], *, by: By = "cluster", limit: int = 1000) 
         (('s1',), ['shared-words'])
     """
     check_by(by)
-    present = {note.id for note in notes}
-    links = [link for note in notes for link in note.outgoing if link.to in present]
-    strength = _strengths(present, links)
+    strength = {note.id: 0.0 for note in notes}
+    links = [link for note in notes for link in note.outgoing if link.to in strength]
+    for link in links:
+        strength[link.source] += link.weight
+        strength[link.to] += link.weight
     ranked = sorted(notes, key=lambda note: (-strength[note.id], -note.created_at.timestamp()))
     shown = ranked[:limit]
     ids = {note.id for note in shown}
     kept = [link for link in links if link.source in ids and link.to in ids]
-    group = (
-        linked_groups(shown, ((link.source, link.to, link.weight) for link in kept))
-        if by == "cluster"
-        else named_groups(shown, by)
-    )
+    if by == "cluster":
+        group = linked_groups(shown, ((link.source, link.to, link.weight) for link in kept))
+    else:
+        group = named_groups(shown, by)
     groups = legend(group.values())
     return GraphData(
         tuple(
@@ -128,9 +152,183 @@ def graph_data(notes: Sequence[Note], *, by: By = "cluster", limit: int = 1000) 
     )
 
 
-def _strengths(ids: set[str], links: Sequence[Link]) -> dict[str, float]:
-    strength = dict.fromkeys(ids, 0.0)
-    for link in links:
-        strength[link.source] += link.weight
-        strength[link.to] += link.weight
-    return strength
+def place_nodes(data: GraphData) -> Places:
+    """Return where each note stands: linked notes within [-1, 1] both ways, the others below -1.
+
+    The same graph always gets the same places. Raises ModuleNotFoundError without networkx.
+    """
+    networkx = library("networkx")
+    graph: Any = networkx.Graph()
+    for edge in data.edges:
+        graph.add_edge(edge.source, edge.to, weight=0.2 + edge.weight)
+    places: dict[str, tuple[float, float]] = {}
+    if graph:
+        layout: Any = networkx.forceatlas2_layout(
+            graph,
+            seed=0,
+            max_iter=200 if len(graph) <= FEW else 150,
+            weight="weight",
+            scaling_ratio=2.0,
+            strong_gravity=True,
+        )
+        xs, ys = (_scale([float(at[axis]) for at in layout.values()]) for axis in (0, 1))
+        places = dict(zip(layout, zip(xs, ys, strict=True), strict=True))
+    alone = [node.id for node in data.nodes if node.id not in places]
+    # A few have room for their labels.
+    across = 4 if len(alone) <= _NAMED_ALONE else max(12, int(len(alone) ** 0.5 * 3))
+    for place, id in enumerate(alone):
+        places[id] = (-1 + 2 * (place % across) / (across - 1), -1.25 - 0.12 * (place // across))
+    return places
+
+
+def _scale(values: Sequence[float]) -> list[float]:
+    """Return the values stretched to [-1, 1]."""
+    low, high = min(values), max(values)
+    return [-1 + 2 * (value - low) / (high - low) if high > low else 0.0 for value in values]
+
+
+def draw_graph(data: GraphData, title: str, subtitle: str) -> Any:
+    """Return a Plotly figure of a graph with at least one node."""
+    places = place_nodes(data)
+    xs, ys = zip(*places.values(), strict=True)
+    figure = new_figure(
+        title,
+        subtitle,
+        760,
+        xaxis=bare_axis(xs, _ROOM[0] / 3),
+        yaxis=bare_axis(ys),
+        hovermode="closest",
+        dragmode="pan",
+    )
+    few = len(data.nodes) <= FEW
+    lower = 0.0
+    for upper, width in _WIDTHS:
+        for against in (False, True):
+            edges = [
+                edge
+                for edge in data.edges
+                if lower < edge.weight <= upper and (edge.kind == CONTRADICTS) is against
+            ]
+            if edges:
+                name = f"{lower:.2f}–{upper:.2f}{', contradicts' if against else ''}"
+                _draw_links(figure, edges, places, name, width if few else width / 2)
+        lower = upper
+    if data.edges:
+        _draw_link_boxes(figure, data, places)
+    sides = _sides(data, places)
+    named = _labelled(data, places, sides)
+    for group, (colour, symbol) in look(data.groups).items():
+        nodes = [node for node in data.nodes if node.group == group]
+        if nodes:
+            sizes = [(9 if few else 5) + min(14.0, 3 * node.strength**0.5) for node in nodes]
+            figure.add_scatter(
+                x=[places[node.id][0] for node in nodes],
+                y=[places[node.id][1] for node in nodes],
+                mode="markers+text",
+                zorder=-1 if group == OTHERS else 0,
+                marker={
+                    "size": sizes,
+                    "opacity": 1,
+                    "color": colour,
+                    "symbol": symbol,
+                    "line": {"width": 1, "color": PAPER},
+                },
+                text=[text.label(node.content) if node.id in named else "" for node in nodes],
+                textposition=[f"{_SIDE[sides[node.id]]} center" for node in nodes],
+                textfont={
+                    "size": 11,
+                    "shadow": f"0 0 3px {PAPER}, 0 0 3px {PAPER}, 0 0 2px {PAPER}",
+                },
+                hoverinfo="text",
+                hovertext=[_note_box(node) for node in nodes],
+                name=f"{text.escaped(group)} ({len(nodes)})",
+                legendgroup="notes",
+                legendgrouptitle={"text": "notes", "font": {"color": FAINT}},
+            )
+    return figure
+
+
+def _draw_links(
+    figure: Any, edges: Sequence[GraphEdge], places: Places, name: str, width: float
+) -> None:
+    """Draw links of one kind and width. A contradiction is dashed."""
+    against = edges[0].kind == CONTRADICTS
+    lines = [(places[edge.source], places[edge.to], (None, None)) for edge in edges]
+    figure.add_scatter(
+        x=[x for line in lines for x, _ in line],
+        y=[y for line in lines for _, y in line],
+        mode="lines",
+        line={
+            "width": width,
+            "color": _AGAINST if against else _EDGE,
+            "dash": "dash" if against else "solid",
+        },
+        zorder=-2,
+        hoverinfo="skip",
+        name=name,
+        legendgroup="links",
+        legendgrouptitle={"text": "link weight", "font": {"color": FAINT}},
+    )
+
+
+def _draw_link_boxes(figure: Any, data: GraphData, places: Places) -> None:
+    """Put the text of each link in its middle: a line has no box of its own."""
+    contents = {node.id: text.line(node.content, 90) for node in data.nodes}
+    middles = [
+        [(a + b) / 2 for a, b in zip(places[edge.source], places[edge.to], strict=True)]
+        for edge in data.edges
+    ]
+    figure.add_scatter(
+        x=[x for x, _ in middles],
+        y=[y for _, y in middles],
+        mode="markers",
+        marker={"size": 8, "color": _EDGE, "opacity": 0},
+        hoverinfo="text",
+        hovertext=[
+            text.hover(
+                f"{edge.kind}, weight {edge.weight:.2f}",
+                (
+                    ("from", contents[edge.source]),
+                    ("to", contents[edge.to]),
+                    ("because", edge.reason),
+                ),
+            )
+            for edge in data.edges
+        ],
+        showlegend=False,
+    )
+
+
+def _note_box(node: GraphNode) -> str:
+    return text.hover(
+        node.content,
+        (
+            ("context", node.context),
+            ("tags", ", ".join(node.tags)),
+            ("status", node.status + (", evolved" if node.evolved else "")),
+            ("confidence", f"{node.confidence:.2f}"),
+        ),
+    )
+
+
+def _sides(data: GraphData, places: Places) -> dict[str, int]:
+    """Return where each label stands: above its note, 1, or below, -1, where its links lead up."""
+    up = dict.fromkeys(places, 0.0)
+    for edge in data.edges:
+        rise = places[edge.to][1] - places[edge.source][1]
+        up[edge.source] += rise
+        up[edge.to] -= rise
+    return {id: -1 if rise > 0 else 1 for id, rise in up.items()}
+
+
+def _labelled(data: GraphData, places: Places, sides: Mapping[str, int]) -> set[str]:
+    """Return which notes have a label: the best linked, as far as there is room."""
+    taken: dict[str, tuple[float, float]] = {}
+    for node in sorted(data.nodes, key=lambda node: -node.strength):
+        x, y = places[node.id]
+        y += _ROOM[1] / 2 * sides[node.id]
+        if all(abs(x - a) > _ROOM[0] or abs(y - b) > _ROOM[1] for a, b in taken.values()):
+            taken[node.id] = (x, y)
+        if len(taken) == _MOST_LABELS:
+            break
+    return set(taken)

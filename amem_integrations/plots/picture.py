@@ -1,43 +1,82 @@
-"""Picture: what every function of this package returns, to look at, to save, or to take apart."""
+"""Picture: a drawn figure with its data, and what all figures have in common."""
 
 import html
-import json
 import os
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from amem_integrations.errors import AMemError, InvalidInputError
-from amem_integrations.plots.libraries import library
-from amem_integrations.plots.text import line
+from amem_integrations.plots.text import escaped, line
 
+INK, FAINT, PAPER = "#1F2933", "#6B7680", "#FFFFFF"
+_FONT = "Inter, Helvetica Neue, Arial, DejaVu Sans, sans-serif"
+_GRID = "#E4E8EC"
 _IMAGES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
 _CELL = 500
-_CONFIG = {"displaylogo": False, "responsive": True, "scrollZoom": False}
-_STYLE = """
-body { margin: 0; background: #fff; color: #1f2933; font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 1280px; margin: 0 auto; padding: 1rem; }
-table { border-collapse: collapse; font-size: .875rem; }
-th, td { border-bottom: 1px solid #d5dadf; padding: .25rem .5rem; text-align: left;
-  vertical-align: top; overflow-wrap: anywhere; }
-summary { cursor: pointer; }
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
+script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data: blob:">
+<title>{title}</title>
+<style>
+body {{ margin: 0; background: #fff; color: #1f2933; font: 16px/1.5 system-ui, sans-serif; }}
+main {{ max-width: 1280px; margin: 0 auto; padding: 1rem; }}
+table {{ border-collapse: collapse; font-size: .875rem; }}
+th, td {{ border-bottom: 1px solid #d5dadf; padding: .25rem .5rem; text-align: left;
+  vertical-align: top; overflow-wrap: anywhere; }}
+</style>
+</head>
+<body>
+<main>
+<div role="img" aria-label="{title}">{figure}</div>
+{remarks}
+<details><summary>The data as a table ({count:,} rows)</summary>
+<table>
+<thead><tr>{head}</tr></thead>
+<tbody>
+{body}
+</tbody>
+</table>
+</details>
+</main>
+</body>
+</html>
 """
+
+
+def library(name: str) -> Any:
+    """Import a library that draws or computes; raise ModuleNotFoundError that names the extra."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or name
+        raise ModuleNotFoundError(
+            f"Pictures need {missing.partition('.')[0]}, which is not installed: "
+            'pip install "amem-integrations[plots]"',
+            name=missing,
+        ) from error
 
 
 @dataclass(frozen=True)
 class Picture:
     """A drawn picture with the data it was drawn from.
 
-    A notebook shows it when it is a cell's last value.
+    A notebook shows it when it is the last value of a cell.
 
     Attributes:
-        figure: the `plotly.graph_objects.Figure`, to change what you like.
-        title: what it is of.
-        data: what it shows, as dataclasses.
+        figure: the `plotly.graph_objects.Figure`, which you may change.
+        title: what it shows.
+        data: the same as dataclasses.
         rows: the same as a table, a mapping a row (`pandas.DataFrame(picture.rows)`).
-        remarks: what a reader should know, such as that not all notes are shown.
+        remarks: notices for the reader, such as that some notes are left out.
 
     Examples:
         >>> from amem_integrations.plots import note_graph
@@ -58,7 +97,7 @@ class Picture:
         return f"<Picture: {self.title}, {len(self.rows)} rows of data>"
 
     def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
-        """What a notebook shows: as Plotly does it where it knows how, else the page in a frame."""
+        """Show it as Plotly does where it knows how, else the page in a frame."""
         shown = self.figure._repr_mimebundle_(*args, **kwargs)
         return shown or {"text/plain": repr(self), "text/html": self._frame()}
 
@@ -70,41 +109,35 @@ class Picture:
         )
 
     def html(self) -> str:
-        """One page that needs nothing else: the picture, the remarks, the data as a table.
+        """Return one page that needs nothing else: the picture, the remarks, the data as a table.
 
-        Only the page's own scripts run: a note that holds one shows it.
+        Only Plotly's scripts run on it; a note that contains a script is shown as text.
         """
         nonce = secrets.token_urlsafe(16)
-        title = html.escape(self.title)
-        figure = self.figure.to_plotly_json()
-        config = json.dumps(_CONFIG)
-        drawing = library("plotly.io").to_json(figure, validate=False)
-        height = int(self.figure.layout.height)
-        remarks = "".join(f"<p>{html.escape(each)}</p>" for each in self.remarks)
-        return (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-            f"script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data: blob:\">\n"
-            f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
-            f'<div id="picture" role="img" aria-label="{title}" '
-            f'style="min-height: {height}px"></div>\n{remarks}\n'
-            f"<details><summary>The data as a table ({len(self.rows):,} rows)</summary>\n"
-            f"{self._table()}</details>\n</main>\n"
-            f'<script nonce="{nonce}">{library("plotly.offline").get_plotlyjs()}</script>\n'
-            f'<script nonce="{nonce}">const figure = {drawing};\n'
-            f'Plotly.newPlot("picture", figure.data, figure.layout, {config});</script>\n'
-            "</body>\n</html>\n"
+        figure = self.figure.to_html(full_html=False, div_id="picture", config=_CONFIG)
+        names = list(self.rows[0]) if self.rows else []
+        return _PAGE.format(
+            nonce=nonce,
+            title=html.escape(self.title),
+            # Plotly escapes "<" in data, so that only its own tags match.
+            figure=re.sub(r"<script(?= type=|>)", f'<script nonce="{nonce}"', figure),
+            remarks="".join(f"<p>{html.escape(remark)}</p>" for remark in self.remarks),
+            count=len(self.rows),
+            head="".join(f'<th scope="col">{html.escape(name)}</th>' for name in names),
+            body="\n".join(
+                f"<tr>{''.join(f'<td>{_cell(row[name])}</td>' for name in names)}</tr>"
+                for row in self.rows
+            ),
         )
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
         """Save `html()`, which any browser opens without a network.
 
         Args:
-            path: of the file.
+            path: the file.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         Path(path).write_text(self.html(), "utf-8")
 
@@ -121,10 +154,10 @@ class Picture:
         Chrome or Chromium does the drawing.
 
         Args:
-            path: of the file.
+            path: the file.
             width: in pixels, multiplied by `scale`; None: as the figure has it.
             height: likewise.
-            scale: how many pixels of the file make one of the figure.
+            scale: pixels of the file for one of the figure.
 
         Raises:
             InvalidInputError: the file has another ending.
@@ -136,14 +169,13 @@ class Picture:
                 f"A picture is saved as one of {', '.join(_IMAGES)}, or by write_html; "
                 f"got {target.name!r}."
             )
-        kaleido = library("kaleido")
-        size = {name: each for name, each in (("width", width), ("height", height)) if each}
+        size = {name: px for name, px in (("width", width), ("height", height)) if px}
         try:
-            kaleido.write_fig_sync(
+            library("kaleido").write_fig_sync(
                 self.figure.to_dict(),
                 target,
                 opts={"format": target.suffix[1:].lower(), "scale": scale, **size},
-                # It would be fetched from the network, and nothing here is TeX.
+                # Plotly's own write_image would fetch MathJax from the network.
                 kopts={"mathjax": False},
             )
         except library("kaleido.errors").ChromeNotFoundError as error:
@@ -153,14 +185,8 @@ class Picture:
                 "to it; write_html needs none."
             ) from error
 
-    def _table(self) -> str:
-        names = list(self.rows[0]) if self.rows else []
-        head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{_cell(row[name])}</td>" for name in names) + "</tr>\n"
-            for row in self.rows
-        )
-        return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+
+_CONFIG = {"displaylogo": False, "scrollZoom": False}
 
 
 def _cell(value: Any) -> str:
@@ -168,3 +194,54 @@ def _cell(value: Any) -> str:
         return ""
     shown = f"{value:.3f}" if isinstance(value, float) else line(str(value), _CELL)
     return html.escape(shown)
+
+
+def new_figure(title: str, subtitle: str, height: int, **layout: Any) -> Any:
+    """Return an empty figure; title and subtitle are plain text."""
+    settings: dict[str, Any] = {
+        "title": {
+            "text": escaped(title),
+            "subtitle": {"text": escaped(subtitle), "font": {"size": 14, "color": FAINT}},
+            "font": {"size": 22},
+            "x": 0.02,
+            "xanchor": "left",
+            "y": 1 - 26 / height,
+            "yanchor": "top",
+        },
+        "font": {"family": _FONT, "size": 13, "color": INK},
+        "width": 1100,
+        "height": height,
+        "margin": {"l": 30, "r": 30, "t": 100, "b": 40},
+        "paper_bgcolor": PAPER,
+        "plot_bgcolor": PAPER,
+        "hoverlabel": {"align": "left", "bgcolor": PAPER, "font": {"color": INK, "size": 12}},
+        "legend": {"itemsizing": "trace", "font": {"size": 12}, "tracegroupgap": 8},
+        "template": "none",
+    }
+    return library("plotly.graph_objects").Figure(layout={**settings, **layout})
+
+
+def empty_figure(title: str, message: str) -> Any:
+    """Return a figure that says why there is nothing to see."""
+    hidden = {"visible": False}
+    figure = new_figure(title, "", 300, xaxis=hidden, yaxis=hidden)
+    return figure.add_annotation(
+        text=escaped(message), x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False
+    )
+
+
+def axis(**settings: Any) -> dict[str, Any]:
+    """Return an axis with faint lines."""
+    return {"gridcolor": _GRID, "zeroline": False, "linecolor": _GRID, **settings}
+
+
+def bare_axis(values: Sequence[float], room: float = 0.08) -> dict[str, Any]:
+    """Return an axis without numbers, with room on either side of the values.
+
+    room: a share of the distance from the lowest to the highest value.
+    """
+    low, high = min(values), max(values)
+    room = (high - low) * room or 1.0
+    return axis(
+        showgrid=False, showticklabels=False, showline=False, range=[low - room, high + room]
+    )

@@ -5,9 +5,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from amem_integrations.core.note import CONTRADICTS
-from amem_integrations.plots.graph import GraphData, GraphEdge, GraphNode
-from amem_integrations.plots.layout import FEW, Places, placed
-from amem_integrations.plots.palette import look
+from amem_integrations.plots.graph import (
+    FEW,
+    GraphData,
+    GraphEdge,
+    GraphNode,
+    Places,
+    place_nodes,
+)
+from amem_integrations.plots.groups import look
 from amem_integrations.plots.text import line
 
 WIDTH = 1000.0
@@ -69,7 +75,7 @@ class Drawing:
 
 def drawing(data: GraphData) -> Drawing:
     """The shapes of a graph. Raises ModuleNotFoundError without networkx."""
-    places, height = _framed(placed(data))
+    places, height = _framed(place_nodes(data))
     looks = look(data.groups)
     links = Counter(id for edge in data.edges for id in (edge.source, edge.to))
     labelled = _labelled(data.nodes, places)

@@ -15,7 +15,7 @@ from amem_integrations.memory import operations
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.plots.graph import graph_data
 from amem_integrations.plots.groups import BYS
-from amem_integrations.plots.reading import notes_of
+from amem_integrations.plots.pictures import notes_of
 from amem_integrations.plots.trajectories import trajectory_data
 from amem_integrations.view import asking, reading
 from amem_integrations.view.addresses import note_page, read_namespace

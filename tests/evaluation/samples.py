@@ -98,12 +98,7 @@ def lines() -> list[dict[str, Any]]:
         ("garden", "How many jars of honey did the beehive give?", ["t3"], "one"),
     ):
         found.append(
-            {
-                "conversation": name,
-                "question": question,
-                "evidence": evidence,
-                "category": category,
-            }
+            {"conversation": name, "question": question, "evidence": evidence, "category": category}
         )
     return found
 

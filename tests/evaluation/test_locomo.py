@@ -49,12 +49,7 @@ def test_the_caption_of_a_picture_belongs_to_the_turn(boat: Conversation) -> Non
 
 def test_categories_have_names_and_the_adversarial_one_is_apart(boat: Conversation) -> None:
     core = {question.category: question.core for question in boat.questions}
-    assert core == {
-        "single-hop": True,
-        "multi-hop": True,
-        "temporal": True,
-        "adversarial": False,
-    }
+    assert core == {"single-hop": True, "multi-hop": True, "temporal": True, "adversarial": False}
 
 
 def test_answers_are_kept_and_a_number_is_one(defects: Defects) -> None:

@@ -79,11 +79,5 @@ def test_embedding_the_question_is_no_part_of_the_time(filled: Held) -> None:
 
 def test_progress_counts_questions(filled: Held) -> None:
     seen: list[tuple[int, int]] = []
-    ask(
-        filled[0],
-        Setup(),
-        filled[1],
-        k=5,
-        progress=lambda done, total: seen.append((done, total)),
-    )
+    ask(filled[0], Setup(), filled[1], k=5, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 3), (2, 3), (3, 3)]

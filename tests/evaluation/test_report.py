@@ -8,13 +8,7 @@ from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
 from amem_integrations.evaluation.ingest import Filled
 from amem_integrations.evaluation.questions import QuestionEmbedder
 from amem_integrations.evaluation.recall import Run, Setup, ask, ask_baseline
-from amem_integrations.evaluation.report import (
-    as_dict,
-    fingerprint,
-    groups,
-    percentiles,
-    score,
-)
+from amem_integrations.evaluation.report import as_dict, fingerprint, groups, percentiles, score
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from tests.evaluation.samples import BOAT
 

@@ -12,13 +12,12 @@ from amem_integrations.core.note import Note, Revision, Status, make_note
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.operations import Wiring
 from amem_integrations.plots import embedding_map, map_data
-from amem_integrations.plots.embedding import Method
-from amem_integrations.plots.reading import (
+from amem_integrations.plots.embedding import (
+    Method,
     as_first_understood,
-    entries_of,
-    notes_of,
     vectors_before_and_after,
 )
+from amem_integrations.plots.pictures import entries_of, notes_of
 from amem_integrations.revisions.entry import Entry
 from amem_integrations.revisions.revise import revised
 from amem_integrations.stores.passages import passages
@@ -102,14 +101,14 @@ def test_before_is_what_the_embedder_makes_of_the_first_understanding(
     memory: AgenticMemory,
 ) -> None:
     entries = memory.perform(_entries)
-    vectors = memory.perform(lambda _, io: vectors_before_and_after(io, entries))
+    before, after = memory.perform(lambda _, io: vectors_before_and_after(io, entries))
     evolved = [e for e in entries if as_first_understood(e.note, e.revisions) != e.note]
     assert evolved
     for entry in evolved:
         (text,) = passages(as_first_understood(entry.note, entry.revisions))
-        assert vectors.before[entry.note.id] == EMBEDDER.embed_query(text)
+        assert before[entry.note.id] == EMBEDDER.embed_query(text)
         (text,) = passages(entry.note)
-        assert vectors.after[entry.note.id] == pytest.approx(EMBEDDER.embed_query(text), abs=1e-6)
+        assert after[entry.note.id] == pytest.approx(EMBEDDER.embed_query(text), abs=1e-6)
 
 
 async def _entries(_: Wiring, io: IO) -> list[Entry]:

@@ -9,8 +9,9 @@ from amem_integrations import AgenticMemory
 from amem_integrations.core.note import CONTRADICTS, Link, Note, make_note
 from amem_integrations.core.status import Tier
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.plots import draw_graph, graph_data, note_graph
-from amem_integrations.plots.palette import OTHERS
+from amem_integrations.plots import graph_data, note_graph
+from amem_integrations.plots.graph import draw_graph
+from amem_integrations.plots.groups import OTHERS
 from tests.plots.conftest import CONTENTS
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -105,7 +106,7 @@ def test_a_graph_shows_each_note_once(memory: AgenticMemory) -> None:
 def test_a_heavier_link_is_drawn_wider() -> None:
     a = note("a")
     data = graph_data([a, linked(note("b"), (a, 0.2)), linked(note("c"), (a, 0.95))])
-    lines = [trace for trace in draw_graph.draw(data, "", "").data if trace.mode == "lines"]
+    lines = [trace for trace in draw_graph(data, "", "").data if trace.mode == "lines"]
     assert [trace.name for trace in lines] == ["0.00–0.25", "0.75–1.00"]
     assert lines[0].line.width < lines[1].line.width
 
@@ -113,13 +114,13 @@ def test_a_heavier_link_is_drawn_wider() -> None:
 def test_a_contradiction_is_dashed() -> None:
     a = note("a")
     data = graph_data([a, linked(note("b"), (a, 0.9), kind=CONTRADICTS)])
-    (line,) = (trace for trace in draw_graph.draw(data, "", "").data if trace.mode == "lines")
+    (line,) = (trace for trace in draw_graph(data, "", "").data if trace.mode == "lines")
     assert line.line.dash == "dash"
     assert "contradicts" in line.name
 
 
 def test_a_few_notes_without_a_link_stand_far_enough_apart_to_be_named() -> None:
-    drawn = draw_graph.draw(graph_data([*two_pairs(), note("f"), note("g")]), "", "")
+    drawn = draw_graph(graph_data([*two_pairs(), note("f"), note("g")]), "", "")
     named = {label for trace in drawn.data for label in trace.text or () if label}
     assert {"e", "f", "g"} <= named
 
@@ -127,7 +128,7 @@ def test_a_few_notes_without_a_link_stand_far_enough_apart_to_be_named() -> None
 def test_a_label_stands_on_the_side_where_no_link_leads() -> None:
     a = note("a")
     data = graph_data([a, linked(note("b"), (a, 0.9))])
-    drawn = draw_graph.draw(data, "", "")
+    drawn = draw_graph(data, "", "")
     sides = {
         label: (y, side)
         for trace in drawn.data

@@ -135,10 +135,7 @@ class Run:
         return Asked(tuple(found), total - len(found), usage)
 
     def forecast(
-        self,
-        systems: Mapping[str, Factory],
-        budgets: Sequence[Budget],
-        price: Price | None = None,
+        self, systems: Mapping[str, Factory], budgets: Sequence[Budget], price: Price | None = None
     ) -> list[Forecast]:
         """What the answers that are not there yet will take, estimated without asking."""
         found: list[Forecast] = []

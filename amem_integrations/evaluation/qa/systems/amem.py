@@ -117,10 +117,7 @@ class AMem:
 
     def evidence(self, conversation: Conversation, question: Question, budget: Budget) -> Evidence:
         hits = self.memory.search(
-            question.text,
-            namespace=self.home(conversation),
-            k=budget.k,
-            at=question.asked_at,
+            question.text, namespace=self.home(conversation), k=budget.k, at=question.asked_at
         )
         text = pack(hits, _UNLIMITED if budget.tokens is None else budget.tokens)
         return Evidence(text, tuple(hit.note.key for hit in shown_in(hits, text)))

@@ -10,13 +10,7 @@ from typing import Any, cast
 
 from amem_integrations.evaluation.dataset import Conversation, Question, Turn
 from amem_integrations.evaluation.qa.system import Budget, Cost, Evidence, Means
-from amem_integrations.evaluation.qa.systems.asking import (
-    NUMBER,
-    TEXT,
-    ask,
-    required,
-    tokens_of,
-)
+from amem_integrations.evaluation.qa.systems.asking import NUMBER, TEXT, ask, required, tokens_of
 from amem_integrations.evaluation.qa.systems.showing import dated, is_known, said, tokens, whole
 
 _RULES = "You read a long conversation and remember it."

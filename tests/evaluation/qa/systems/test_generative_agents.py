@@ -7,14 +7,7 @@ import pytest
 
 from amem_integrations.evaluation.qa.system import Budget
 from amem_integrations.evaluation.qa.systems.generative_agents import GenerativeAgents, Memory
-from tests.evaluation.qa.systems.support import (
-    EARLY,
-    START,
-    Scripted,
-    answered,
-    is_within,
-    means,
-)
+from tests.evaluation.qa.systems.support import EARLY, START, Scripted, answered, is_within, means
 
 INSIGHT = {"text": "Ilya helps Nora with her boat.", "because_of": [1, 2], "importance": 9}
 
