@@ -101,8 +101,8 @@ def test_a_note_is_named_by_itself_its_id_or_its_key(memory: AgenticMemory) -> N
     assert memory.get(**place) == memory.get(note) == memory.get(note.id, namespace="shop")
     assert memory.links(**place) == ()
     assert memory.history(**place) == memory.history(note)
-    assert memory.update(**place, metadata={"n": 1}).metadata == {"n": 1}
-    assert memory.revert(**place, to_version=note.version).metadata == {}
+    assert memory.update(**place, content="The violin").content == "The violin"
+    assert memory.revert(**place, to_version=note.version).content == note.content
     assert memory.get(key="cache") is None
     assert memory.forget(**place).notes == 1
     with pytest.raises(InvalidInputError, match="got both"):
