@@ -107,6 +107,10 @@ class AgenticMemory(MemoryPart):
         server_options: how a server is reached.
         clock: a function that returns the current time, for tests.
 
+    Every verb raises InvalidInputError for an invalid argument, StoreError if the store cannot be
+    read or written, StoreClosedError after `close`, and, where it embeds text, ModelError if the
+    embedder returns unusable vectors; the embedder's own errors pass through.
+
     Raises:
         InvalidInputError: an argument is invalid.
         ModelUnavailableError: the model or embedder is unknown, not installed or has no key.
@@ -230,8 +234,6 @@ class AgenticMemory(MemoryPart):
         Raises:
             InvalidInputError: a value is invalid; nothing was stored.
             NoteNotFoundError: a superseded note does not exist; nothing was stored.
-            StoreError: the note could not be stored.
-            ModelError: the embedder returns unusable vectors; its own errors pass through.
 
         Examples:
             >>> first = memory.add("The release is on June 5", speaker="Ada")
@@ -274,7 +276,6 @@ class AgenticMemory(MemoryPart):
             InvalidInputError: an item is invalid; nothing was stored.
             NoteNotFoundError: a superseded note does not exist; nothing was stored.
             StoreError: not all notes could be stored; repeating the call continues.
-            ModelError: the embedder returns unusable vectors; its own errors pass through.
 
         Examples:
             >>> turns = [
@@ -316,8 +317,6 @@ class AgenticMemory(MemoryPart):
 
         Raises:
             InvalidInputError: a value is invalid; nothing was stored.
-            StoreError: the turn could not be stored.
-            ModelError: the embedder returns unusable vectors; its own errors pass through.
 
         Examples:
             >>> _ = memory.add_turn("The board meets on Monday at ten.", session="s1")
@@ -358,8 +357,6 @@ class AgenticMemory(MemoryPart):
         Raises:
             InvalidInputError: a value is invalid; nothing was changed.
             NoteNotFoundError: the note does not exist in the namespace.
-            StoreError: the note could not be written.
-            ModelError: the embedder returns unusable vectors; its own errors pass through.
 
         Examples:
             >>> note = memory.add("The product page takes four seconds", key="speed")
@@ -389,10 +386,6 @@ class AgenticMemory(MemoryPart):
 
         Returns:
             What was removed; nothing for a note that does not exist.
-
-        Raises:
-            InvalidInputError: the note or key is invalid.
-            StoreError: the note could not be removed.
 
         Examples:
             >>> note = memory.add("My phone number is 555 0199")
@@ -431,8 +424,6 @@ class AgenticMemory(MemoryPart):
         Raises:
             InvalidInputError: the version does not exist or cannot be undone alone.
             NoteNotFoundError: the note does not exist in the namespace.
-            StoreError: the note could not be written.
-            ModelError: the embedder returns unusable vectors; its own errors pass through.
 
         Examples:
             >>> note = memory.add("The product page takes four seconds")
@@ -468,8 +459,6 @@ class AgenticMemory(MemoryPart):
 
         Raises:
             NoteNotFoundError: the note does not exist in the namespace.
-            InvalidInputError: the note or key is invalid.
-            StoreError: the note could not be written.
 
         Examples:
             >>> [note] = memory.add_turn("ok, thanks", session="s1").notes
@@ -486,9 +475,6 @@ class AgenticMemory(MemoryPart):
 
         Each note is tried once, also after a failure. Notes that another worker is forming are
         left to it.
-
-        Raises:
-            StoreError: the store cannot be read or written.
 
         Examples:
             >>> note = memory.add("Formed when asked to", formation="off")
@@ -535,9 +521,6 @@ class AgenticMemory(MemoryPart):
 
         Returns:
             False if notes were still waiting after that time.
-
-        Raises:
-            StoreError: the store cannot be written.
 
         Examples:
             >>> note = memory.add("Found at once, formed in a thread", formation="background")
@@ -586,8 +569,6 @@ class AgenticMemory(MemoryPart):
         Raises:
             InvalidInputError: the query is blank or another value is invalid.
             InvalidFilterError: the filter has an unknown operator or an operand of a wrong type.
-            StoreError: the store cannot be read.
-            ModelError: the embedder returns unusable vectors; its own errors pass through.
 
         Examples:
             >>> _ = memory.add("Calvin wants an LRU policy for the cache", speaker="Calvin")
@@ -650,9 +631,6 @@ class AgenticMemory(MemoryPart):
         Returns:
             The last recall, which prints as one line; None if there is none or it failed.
 
-        Raises:
-            InvalidInputError: the namespace is invalid.
-
         Examples:
             >>> _ = memory.add("The boat is called Susie")
             >>> hits = memory.search("What is the boat called?")
@@ -681,10 +659,6 @@ class AgenticMemory(MemoryPart):
             note: the note or its id.
             key: the note's key, instead of `note`.
             namespace: the namespace of an id or key.
-
-        Raises:
-            InvalidInputError: the note or key is invalid.
-            StoreError: the store cannot be read.
 
         Examples:
             >>> note = memory.add("Tea is served at four", namespace="house", key="tea")
@@ -721,10 +695,6 @@ class AgenticMemory(MemoryPart):
         Returns:
             The links; none for a note that does not exist.
 
-        Raises:
-            InvalidInputError: the note or key is invalid.
-            StoreError: the store cannot be read.
-
         Examples:
             >>> first = memory.add("A cache would fix the slow product page", session="s1")
             >>> second = memory.add("Then a cache for the product page", session="s1")
@@ -756,8 +726,6 @@ class AgenticMemory(MemoryPart):
 
         Raises:
             NoteNotFoundError: the note does not exist in the namespace.
-            InvalidInputError: the note or key is invalid.
-            StoreError: the store cannot be read.
 
         Examples:
             >>> note = memory.add("The product page takes four seconds")
@@ -787,8 +755,6 @@ class AgenticMemory(MemoryPart):
 
         Raises:
             NoteNotFoundError: the note does not exist in the namespace.
-            InvalidInputError: the note or key is invalid.
-            StoreError: the store cannot be read.
 
         Examples:
             >>> note = memory.add("Tea is served at four")
@@ -809,10 +775,6 @@ class AgenticMemory(MemoryPart):
             namespace: one label or several.
             limit: the maximum number of notes.
 
-        Raises:
-            InvalidInputError: a value is invalid.
-            StoreError: the store cannot be read.
-
         Examples:
             >>> _ = memory.add_many(["Tea at four", "Coffee at five"])
             >>> [note.content for note in memory.recent(limit=1)]
@@ -829,9 +791,6 @@ class AgenticMemory(MemoryPart):
     async def namespaces(self, io: IO) -> list[Namespace]:
         """Return every namespace that holds notes, in order.
 
-        Raises:
-            StoreError: the store cannot be read.
-
         Examples:
             >>> _ = memory.add("Prefers trains to planes", namespace=("org", "calvin"))
             >>> memory.namespaces()
@@ -847,10 +806,6 @@ class AgenticMemory(MemoryPart):
 
         Args:
             namespace: one label or several.
-
-        Raises:
-            InvalidInputError: the namespace is invalid.
-            StoreError: the store cannot be read.
 
         Examples:
             >>> _ = memory.add("Prefers trains to planes", namespace=("org", "calvin"))
@@ -872,10 +827,6 @@ class AgenticMemory(MemoryPart):
         Args:
             namespace: one label or several; None: all namespaces.
             since: count from the beginning of its UTC hour; a naive datetime counts as UTC.
-
-        Raises:
-            InvalidInputError: a value is invalid.
-            StoreError: the store cannot be read.
 
         Examples:
             >>> _ = memory.add("Tea at four")  # formed without an LLM
