@@ -2,7 +2,7 @@
 
 from amem_integrations import AgenticMemory
 from amem_integrations.core.io import IO
-from amem_integrations.memory.build import Assembly
+from amem_integrations.memory.build import MemoryParts
 from amem_integrations.memory.pipeline import Wiring
 
 
@@ -18,5 +18,5 @@ def wiring_of(memory: AgenticMemory) -> Wiring:
     return memory._wiring
 
 
-def assembly_of(memory: AgenticMemory) -> Assembly:
-    return memory._assembly
+def parts_of(memory: AgenticMemory) -> MemoryParts:
+    return memory._parts

@@ -21,8 +21,8 @@ from amem_integrations import (
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
 from tests.pool import POOL
 from tests.private import aio_of as aio_of
-from tests.private import assembly_of as assembly_of
 from tests.private import io_of as io_of
+from tests.private import parts_of as parts_of
 from tests.private import wiring_of as wiring_of
 
 Judge = Callable[[str, list[dict[str, Any]]], Mapping[str, Any]]

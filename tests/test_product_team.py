@@ -1,60 +1,71 @@
-"""The conversation that the demo remembers, and the questions it is asked."""
+"""What a memory without a model finds again in the demonstration's conversation."""
 
 import json
 import re
-from collections import Counter
-from datetime import datetime
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from amem_integrations import AgenticMemory, Status
+from amem_integrations.cli.conversation import messages
+
 DATA = Path(__file__).parent.parent / "cookbook" / "data"
-TURNS: list[dict[str, Any]] = [
-    json.loads(line)
-    for line in (DATA / "product_team.jsonl").read_text(encoding="utf-8").splitlines()
-]
 QUESTIONS: list[dict[str, Any]] = json.loads(
     (DATA / "product_team_questions.json").read_text(encoding="utf-8")
 )
 HAN = re.compile("[\u4e00-\u9fff]")
+ANY = [question for question in QUESTIONS if "embedder" not in question]
+PLACES = 5
 
 
-def test_every_turn_says_who_when_and_where_in_the_conversation() -> None:
-    for turn in TURNS:
-        assert set(turn) == {"id", "session", "sequence", "speaker", "occurred_at", "content"}
-        assert turn["content"].strip()
-        assert datetime.fromisoformat(turn["occurred_at"]).utcoffset() is not None
-    assert len({turn["id"] for turn in TURNS}) == len(TURNS)
+@pytest.fixture(scope="module", params=[None, "multilingual"])
+def memory(request: pytest.FixtureRequest) -> Iterator[AgenticMemory]:
+    with AgenticMemory(embedder=request.param) as memory:
+        memory.add_many(messages())
+        yield memory
 
 
-def test_turns_are_in_order_and_each_session_counts_from_one() -> None:
-    moments = [datetime.fromisoformat(turn["occurred_at"]) for turn in TURNS]
-    assert moments == sorted(moments)
-    assert (moments[-1] - moments[0]).days in range(14, 22)
-    seen: Counter[str] = Counter()
-    for turn in TURNS:
-        seen[turn["session"]] += 1
-        assert turn["sequence"] == seen[turn["session"]]
+def name(question: dict[str, Any]) -> str:
+    return str(question["question"])
 
 
-def test_about_a_third_of_the_turns_are_chinese() -> None:
-    chinese = sum(bool(HAN.search(turn["content"])) for turn in TURNS)
-    assert 0.3 <= chinese / len(TURNS) <= 0.4
+def keys(memory: AgenticMemory, question: dict[str, Any]) -> list[str]:
+    return [hit.note.key for hit in memory.search(question["question"], k=PLACES)]
 
 
-def test_questions_expect_turns_that_exist() -> None:
-    ids = {turn["id"] for turn in TURNS}
-    for question in QUESTIONS:
-        assert question["question"].strip()
-        assert question["expected"]
-        assert set(question["expected"]) <= ids
-        assert question["needs"] in {"one", "two", "link"}
-        assert (question["needs"] == "one") == (len(question["expected"]) == 1)
-        assert (question["language"] == "zh") == bool(HAN.search(question["question"]))
+@pytest.mark.parametrize("question", ANY, ids=name)
+def test_every_expected_note_is_in_the_top_five(
+    memory: AgenticMemory, question: dict[str, Any]
+) -> None:
+    assert set(question["expected"]) <= set(keys(memory, question))
 
 
-def test_the_demo_asks_six_questions_some_of_which_need_two_notes() -> None:
-    shown = [question for question in QUESTIONS if question["demo"]]
-    assert len(shown) == 6
-    assert sum(question["needs"] != "one" for question in shown) >= 2
-    assert all("embedder" not in question for question in shown)
-    assert any(question["language"] == "zh" for question in shown)
+@pytest.mark.parametrize(
+    "memory", ["multilingual"], indirect=True, ids=["multilingual"], scope="module"
+)
+@pytest.mark.parametrize("question", QUESTIONS, ids=name)
+def test_with_the_multilingual_embedder_every_question_is_answered(
+    memory: AgenticMemory, question: dict[str, Any]
+) -> None:
+    assert set(question["expected"]) <= set(keys(memory, question))
+
+
+@pytest.mark.parametrize("memory", [None], indirect=True, ids=["default"], scope="module")
+def test_by_default_words_find_the_chinese_that_meaning_cannot(memory: AgenticMemory) -> None:
+    for question in (q for q in ANY if q["language"] == "zh"):
+        hits = memory.search(question["question"], k=100, hops=0)
+        by_meaning = sorted(hits, key=lambda hit: -hit.why.get("meaning", 0.0))[:PLACES]
+        expected = set(question["expected"])
+        assert not expected <= {hit.note.key for hit in by_meaning}
+        assert expected <= {hit.note.key for hit in hits[:PLACES]}
+
+
+def test_every_note_was_formed_and_nothing_is_wrong(memory: AgenticMemory) -> None:
+    assert memory.admin.health()[Status.FORMED] == memory.count() == len(messages())
+    assert memory.admin.check() == []
+    linked = [note for note in memory.recent(limit=100) if note.links]
+    assert len(linked) > len(messages()) / 2
+    chinese = [note for note in linked if HAN.search(note.content)]
+    assert any(HAN.search("".join(note.keywords)) for note in chinese)

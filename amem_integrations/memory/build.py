@@ -53,7 +53,7 @@ def _is_made(options: Options) -> bool:
     )
 
 
-class Assembly:
+class MemoryParts:
     """The store, the two forms of io, the formation graph and the worker of one memory."""
 
     def __init__(self, options: Options) -> None:

@@ -22,7 +22,7 @@ from amem_integrations.lifecycle.belief import all_believed, believed
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.memory import operations, pipeline, turns
 from amem_integrations.memory.admin import Admin
-from amem_integrations.memory.build import Assembly
+from amem_integrations.memory.build import MemoryParts
 from amem_integrations.memory.lifecycle import Lifecycle
 from amem_integrations.memory.operations import (
     MemoryPart,
@@ -159,20 +159,20 @@ class AgenticMemory(MemoryPart):
             server_options=server_options or ServerOptions(),
         )
         """The arguments that the memory was opened with."""
-        self._assembly = assembly = Assembly(self.options)
-        parts = assembly.wiring, assembly.sync, assembly.asynchronous
-        super().__init__(*parts)
-        self.admin = Admin(*parts)
+        self._parts = parts = MemoryParts(self.options)
+        forms = parts.wiring, parts.sync, parts.asynchronous
+        super().__init__(*forms)
+        self.admin = Admin(*forms)
         """Check, repair, health, export and import, deletion in bulk."""
-        self.lifecycle = Lifecycle(*parts)
+        self.lifecycle = Lifecycle(*forms)
         """Feedback, maintenance, audits, proposals, archiving, consolidation."""
         # Runs once: at close(), when the object is collected, or at interpreter exit.
-        self._finalizer = weakref.finalize(self, assembly.close)
+        self._finalizer = weakref.finalize(self, parts.close)
         if formation == "background":
-            assembly.wake()
+            parts.wake()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} in {self._assembly.store.location}>"
+        return f"<{type(self).__name__} in {self._parts.store.location}>"
 
     @classmethod
     async def aopen(cls, *args: Any, **kwargs: Any) -> Self:
@@ -200,7 +200,7 @@ class AgenticMemory(MemoryPart):
             memory = cls(*args, **kwargs)
             if memory.options.formation == "inline":
                 # LangGraph takes a second to import; not on the loop, at the first `aadd`.
-                _ = memory._assembly.own_graph
+                _ = memory._parts.own_graph
             return memory
 
         return await asyncio.to_thread(opened)
@@ -510,7 +510,7 @@ class AgenticMemory(MemoryPart):
             >>> [name for step in steps for name in step]
             ['accept', 'candidates', 'judge', 'commit']
         """
-        return self._assembly.graph(review=review, checkpointer=checkpointer)
+        return self._parts.graph(review=review, checkpointer=checkpointer)
 
     @sync_form
     async def flush(self, io: IO, timeout: float | None = None) -> bool:  # noqa: ASYNC109 - seconds to wait, no deadline
@@ -527,7 +527,7 @@ class AgenticMemory(MemoryPart):
             >>> memory.flush(timeout=30), str(memory.get(note).status)
             (True, 'formed')
         """
-        done = await io.run_blocking(partial(self._assembly.wait, timeout))
+        done = await io.run_blocking(partial(self._parts.wait, timeout))
         await save_usage(io, self._wiring.settings.ledger)
         await io.engine.flush()
         return done
@@ -889,7 +889,7 @@ class AgenticMemory(MemoryPart):
     async def aclose(self) -> None:
         """`close`, awaited."""
         if self._finalizer.detach() is not None:
-            await self._assembly.aclose()
+            await self._parts.aclose()
 
     def __enter__(self) -> Self:
         return self

@@ -43,8 +43,8 @@ class MemoryWorker:
     def __init__(self, memory: AgenticMemory, *, poll: float = 1.0) -> None:
         if poll <= 0:
             raise InvalidInputError(f"poll is a number of seconds above 0; got {poll}.")
-        self._assembly = memory._assembly  # pyright: ignore[reportPrivateUsage]
-        self._worker = self._assembly.make_worker(poll=poll)
+        self._parts = memory._parts  # pyright: ignore[reportPrivateUsage]
+        self._worker = self._parts.make_worker(poll=poll)
         self._ended = threading.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -71,7 +71,7 @@ class MemoryWorker:
         return await asyncio.to_thread(self.flush, timeout)
 
     def __enter__(self) -> Self:
-        self._assembly.hire(self._worker)
+        self._parts.hire(self._worker)
         self._worker.wake()
         return self
 
@@ -81,12 +81,12 @@ class MemoryWorker:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._assembly.dismiss(self._worker)
+        self._parts.dismiss(self._worker)
         self.stop()
         self._worker.close()
 
     async def __aenter__(self) -> Self:
-        self._assembly.hire(self._worker)
+        self._parts.hire(self._worker)
         self._task = asyncio.create_task(self._worker.serve())
         # Once it has begun, calls find its tasks and start no thread.
         await asyncio.sleep(0)
@@ -98,7 +98,7 @@ class MemoryWorker:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._assembly.dismiss(self._worker)
+        self._parts.dismiss(self._worker)
         self.stop()
         if self._task is not None:
             # Beyond that it is cancelled, and the notes at hand are given back.

@@ -11,7 +11,7 @@ from amem_integrations.core.filters import match
 from amem_integrations.core.io import run
 from amem_integrations.langgraph import AMemStore
 from amem_integrations.stores.read import every_point
-from tests.support import assembly_of, chat_model, io_of, open_memory
+from tests.support import chat_model, io_of, open_memory, parts_of
 
 NS = ("users", "ann")
 find_spec = importlib.util.find_spec
@@ -33,7 +33,7 @@ def memory_fixture(opened: AgenticMemory) -> Iterator[AgenticMemory]:
     """A memory with a model that links everything."""
     yield opened
     # Let the background finish; unlike `flush`, do not wait for the disk.
-    assert assembly_of(opened).wait(60)
+    assert parts_of(opened).wait(60)
     run(io_of(opened).engine.delete(match("kind", "note", "revision")))
 
 

@@ -25,7 +25,7 @@ from tests.contracts.running import RunningContract
 from tests.contracts.store import StoreContract
 from tests.contracts.values import ValueContract
 from tests.langgraph.stores import without_qdrant_edge
-from tests.support import EMBEDDER, assembly_of, io_of
+from tests.support import EMBEDDER, io_of, parts_of
 
 SERVER = os.environ.get("AMEM_TEST_QDRANT_URL")
 # The forms differ above the engine and before forming, so on one engine both are asked for all
@@ -90,7 +90,7 @@ class OneMemory(ContractBase):
     @classmethod
     def settle(cls) -> None:
         """Let the background finish; unlike `flush`, do not wait for the disk."""
-        assert assembly_of(cls.memory).wait(60)
+        assert parts_of(cls.memory).wait(60)
 
     def pass_time(self, seconds: float) -> None:
         type(self).now += timedelta(seconds=seconds)

@@ -16,7 +16,7 @@ from amem_integrations.errors import (
     StoreClosedError,
 )
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
-from tests.support import EMBEDDER, again, assembly_of, chat_model, judgement, open_memory
+from tests.support import EMBEDDER, again, chat_model, judgement, open_memory, parts_of
 
 
 @pytest.fixture
@@ -270,6 +270,6 @@ async def test_a_memory_that_was_closed_on_a_loop_says_so() -> None:
 
 async def test_what_forms_notes_is_loaded_before_a_loop_has_to_wait_for_it() -> None:
     async with await AgenticMemory.aopen(embedder=EMBEDDER) as memory:
-        assert "own_graph" in vars(assembly_of(memory))
+        assert "own_graph" in vars(parts_of(memory))
     async with await AgenticMemory.aopen(embedder=EMBEDDER, formation="off") as memory:
-        assert "own_graph" not in vars(assembly_of(memory))
+        assert "own_graph" not in vars(parts_of(memory))
