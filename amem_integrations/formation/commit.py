@@ -37,8 +37,8 @@ from amem_integrations.formation.validate import (
     accepted_links,
     understood,
 )
+from amem_integrations.revisions.change import revised, revision_points
 from amem_integrations.revisions.retract import retract
-from amem_integrations.revisions.revise import archived, revised
 from amem_integrations.stores.codec import as_read, micros
 from amem_integrations.stores.read import load
 from amem_integrations.stores.write import embedded_points, known_vectors
@@ -223,7 +223,7 @@ async def _write(
         expect={id: {"content": before[id].content} for id in drawn_on & before.keys()}
         | {note.id: as_read(note) for note in olds},
         present=drawn_on - before.keys(),
-        new=[*archived(olds), *new],
+        new=[*revision_points(olds), *new],
     )
     return not left_out
 

@@ -20,9 +20,9 @@ from amem_integrations.formation.validate import (
     evolved,
     merged,
 )
+from amem_integrations.revisions.change import revised, revision_points
 from amem_integrations.revisions.contradiction import contradicted
 from amem_integrations.revisions.proposals import Proposal, must_wait, proposal_point
-from amem_integrations.revisions.revise import archived, revised
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def changed(
                 reason=contradicts[id],
             )
             if between is not target:
-                new += archived([between])
+                new += revision_points([between])
         if after is not target:
             writes.append(after)
     return Others(tuple(writes), tuple(new), evolving)

@@ -40,7 +40,7 @@ from amem_integrations.memory.pipeline import Formation, Wiring
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.paging import nearest, newest
 from amem_integrations.recall.search import search
-from amem_integrations.revisions.expire import alive, is_alive, prolong
+from amem_integrations.revisions.forget import is_expired, not_expired, renew
 from amem_integrations.stores.read import namespaces, notes_by_id
 
 
@@ -72,7 +72,7 @@ async def carry_out(wiring: Wiring, io: IO, settings: Settings, ops: Iterable[Op
     )
     for place, result in zip((*wanted.searches, *wanted.listings), found, strict=True):
         results[place] = result
-    await prolong(io, read.values())
+    await renew(io, read.values())
     if wanted.puts or wanted.deleted:
         puts = list(wanted.puts.values())
         await write(wiring, io, puts, wanted.deleted, settings.formation)
@@ -100,11 +100,11 @@ async def search_links(io: IO, settings: Settings, asked: SearchOp, hops: int) -
         options=_EACH_ITEM,
     )
     now = io.now()
-    found = [hit for hit in hits if not settings.omit_expired or is_alive(hit.note, now)][
+    found = [hit for hit in hits if not settings.omit_expired or not is_expired(hit.note, now)][
         asked.offset :
     ]
     if asked.refresh_ttl:
-        await prolong(io, [hit.note for hit in found])
+        await renew(io, [hit.note for hit in found])
     return [_found(hit.note, hit.score) for hit in found]
 
 
@@ -116,7 +116,7 @@ async def _get(
     read: dict[str, Note] = {}
     for place, get in gets.items():
         note = notes.get(get.id)
-        if note is not None and (now is None or is_alive(note, now)):
+        if note is not None and (now is None or not is_expired(note, now)):
             results[place] = Item(
                 value=value_of(note),
                 key=note.key,
@@ -154,7 +154,7 @@ async def _list(io: IO, asked: Listing, now: datetime | None) -> list[Namespace]
 
 
 def _shown(where: Condition, now: datetime | None) -> Condition:
-    return where if now is None else both(where, alive(now))
+    return where if now is None else both(where, not_expired(now))
 
 
 def _matches(namespace: Namespace, condition: MatchCondition) -> bool:

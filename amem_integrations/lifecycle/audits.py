@@ -17,12 +17,11 @@ from amem_integrations.core.note import Note, Revision, Status
 from amem_integrations.core.status import Life
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.revisions.change import changed
-from amem_integrations.revisions.contradiction import SUPERSEDED, holds_from
+from amem_integrations.revisions.change import change_note, revised
+from amem_integrations.revisions.contradiction import SUPERSEDED, valid_from
 from amem_integrations.revisions.entry import entry_of, records_of
 from amem_integrations.revisions.replay import took_part
 from amem_integrations.revisions.retract import Retraction
-from amem_integrations.revisions.revise import revised
 from amem_integrations.revisions.update import update
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import every_note, influenced_by, load, revisions
@@ -164,7 +163,7 @@ async def audit(io: IO, note: Note, reason: str, analyst: str = "lifecycle") -> 
         aside = note.evolve(status=Status.QUARANTINED)
         return revised(note, aside, "audited", note.id, io.now(), analyst, reason=reason)
 
-    return await changed(io, note, step, "audited")
+    return await change_note(io, note, step, "audited")
 
 
 async def audits(io: IO, namespace: Namespace) -> list[Audit]:
@@ -246,7 +245,7 @@ async def resolve(
         return revised(note, settled, "resolved", note.id, io.now(), "caller", reason=decision)
 
     if content is None:
-        return await changed(io, note, step, "resolved"), Retraction()
+        return await change_note(io, note, step, "resolved"), Retraction()
     _check_open(note)
     if content == note.content:
         raise InvalidInputError(
@@ -282,4 +281,4 @@ async def _superseded_at(io: IO, note: Note, chain: Sequence[Revision]) -> datet
         return None
     said = [each.cause for each in chain if each.kind == SUPERSEDED]
     held = await load(io, said, note.namespace)
-    return min(map(holds_from, held.values()), default=None)
+    return min(map(valid_from, held.values()), default=None)

@@ -14,8 +14,7 @@ from amem_integrations.lifecycle.consensus import SHOWN
 from amem_integrations.lifecycle.link_decay import BRIDGE, bridge_weight
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tiers import occasion
-from amem_integrations.revisions.change import change
-from amem_integrations.revisions.revise import revised
+from amem_integrations.revisions.change import change_notes, revised
 from amem_integrations.stores.read import load
 from amem_integrations.stores.uses import Use, queries_of, uses_of
 
@@ -93,7 +92,7 @@ async def _link(
             analyst,
             reason=reason,
         )
-        if await change(io, [(later, after)]):
+        if await change_notes(io, [(later, after)]):
             return True
     return False
 

@@ -16,8 +16,8 @@ from amem_integrations.core.note import DISTILS, Link, Note, Status, make_note, 
 from amem_integrations.formation.metering import MeteredIO
 from amem_integrations.formation.state import Settings
 from amem_integrations.formation.validate import understood
+from amem_integrations.revisions.change import revised
 from amem_integrations.revisions.retract import retract
-from amem_integrations.revisions.revise import revised
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import load
 from amem_integrations.stores.usage import save_usage

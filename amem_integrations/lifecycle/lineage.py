@@ -15,7 +15,7 @@ from amem_integrations.errors import InvalidInputError, NoteNotFoundError, Store
 from amem_integrations.formation.neighbours import understood_anew
 from amem_integrations.lifecycle.confidence import believing
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.revisions.change import ROUNDS, change, changed
+from amem_integrations.revisions.change import ROUNDS, change_note, change_notes, revised
 from amem_integrations.revisions.contradiction import contradicted
 from amem_integrations.revisions.proposals import (
     Proposal,
@@ -24,7 +24,6 @@ from amem_integrations.revisions.proposals import (
     proposals,
 )
 from amem_integrations.revisions.retract import Retraction, retract
-from amem_integrations.revisions.revise import revised
 from amem_integrations.stores.read import influenced_by, linking_to, load
 
 _ACTIVE = (Status.RAW, Status.FORMED, Status.PARKED)
@@ -50,7 +49,7 @@ async def accept(io: IO, proposal: Proposal, policy: Policy, *, settled: bool) -
             raise NoteNotFoundError(f"A note of the proposal {proposal.id} was forgotten.")
         cause, target = held[proposal.cause], held[proposal.target]
         after = _understood(io, proposal, cause, target, policy)
-        if after is target or await change(io, [(target, after)]):
+        if after is target or await change_notes(io, [(target, after)]):
             break
     else:
         raise StoreError(f"Note {proposal.target} kept changing while it was being changed.")
@@ -92,7 +91,7 @@ async def _contradicted(
             reason=proposal.reason,
         )
 
-    return await changed(io, target, step, "contradicted")
+    return await change_note(io, target, step, "contradicted")
 
 
 async def reject(io: IO, proposal: Proposal) -> bool:
@@ -186,4 +185,4 @@ async def _withdrawn(io: IO, note: Note) -> tuple[Note, int]:
         reason = "what it did to other notes was undone"
         return revised(note, rest, "withdrawn", note.id, io.now(), "caller", reason=reason)
 
-    return await changed(io, note, step, "withdrawn"), had
+    return await change_note(io, note, step, "withdrawn"), had

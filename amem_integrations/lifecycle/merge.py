@@ -28,8 +28,7 @@ from amem_integrations.formation.validate import MAX_LINKS
 from amem_integrations.lifecycle.consensus import is_support
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tiers import came_up, most_conflicts, occasion, seeded
-from amem_integrations.revisions.change import change
-from amem_integrations.revisions.revise import revised
+from amem_integrations.revisions.change import change_notes, revised
 from amem_integrations.stores.read import load, with_links
 
 # These say something of the very note that made them or that they lead to.
@@ -60,7 +59,7 @@ async def merge(
     after = replace(after, life=together(older, newer, policy))
     aside = newer.evolve(status=Status.ARCHIVED, merged_into=older.id, links=newer.outgoing)
     aside = revised(newer, aside, "merged", older.id, now, analyst, reason=why)
-    return after if await change(io, [(before, after), (newer, aside)]) else None
+    return after if await change_notes(io, [(before, after), (newer, aside)]) else None
 
 
 def inherited(older: Note, newer: Note) -> list[Link]:

@@ -21,8 +21,7 @@ from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tiers import may_move, tier_of
 from amem_integrations.lifecycle.value import worth
 from amem_integrations.revisions.archive import archive
-from amem_integrations.revisions.change import change
-from amem_integrations.revisions.revise import revised
+from amem_integrations.revisions.change import change_notes, revised
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import every_note, load, revisions
 
@@ -69,7 +68,7 @@ async def _settle(io: IO, note: Note, policy: Policy, analyst: str) -> Settled:
             step = Settled(tiers=1)
         else:
             return done
-        if await change(io, [(note, after)]):
+        if await change_notes(io, [(note, after)]):
             done += step
             note = after
             if step.tiers:

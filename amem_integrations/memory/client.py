@@ -38,8 +38,8 @@ from amem_integrations.memory.turns import TurnResult
 from amem_integrations.recall.last import Recall
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.recall.prompt import Order, pack
+from amem_integrations.revisions.contradiction import Superseded
 from amem_integrations.revisions.forget import Forgotten
-from amem_integrations.revisions.supersede import Superseded
 from amem_integrations.stores.read import namespaces
 from amem_integrations.stores.usage import read_usage, save_usage
 

@@ -13,10 +13,10 @@ from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Status, note_id
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.pipeline import Formation, Wiring, have_formed
-from amem_integrations.revisions import expire
+from amem_integrations.revisions import forget as forgetting
 from amem_integrations.revisions.archive import restore
 from amem_integrations.revisions.forget import forget
-from amem_integrations.revisions.overwrite import overwrite
+from amem_integrations.revisions.update import overwrite
 from amem_integrations.stores.passages import passages
 from amem_integrations.stores.read import notes_by_id
 from amem_integrations.stores.write import (
@@ -117,7 +117,7 @@ async def write(
 
 async def sweep(wiring: Wiring, io: IO, formation: Formation) -> int:
     """Forget whatever is past its time; returns how many that were."""
-    swept = await expire.sweep(io, wiring.analyst_name)
+    swept = await forgetting.sweep(io, wiring.analyst_name)
     for namespace in swept.unformed:
         wiring.recalls.drop(namespace)
     await have_formed(wiring, io, formation, unformed=swept.unformed)

@@ -30,10 +30,10 @@ from amem_integrations.memory.pipeline import (
 )
 from amem_integrations.recall.search import check_counts
 from amem_integrations.revisions import forget as forgetting
-from amem_integrations.revisions import supersede
-from amem_integrations.revisions import update as revise
+from amem_integrations.revisions import undo as undoing
+from amem_integrations.revisions import update as updating
 from amem_integrations.revisions.archive import restore
-from amem_integrations.revisions.undo import undo
+from amem_integrations.revisions.contradiction import find_superseded, supersede
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import (
     as_they_are,
@@ -102,7 +102,7 @@ async def add(
     check_choice("formation", formation, FORMATIONS)
     given = _distinct(io, items, as_namespace(namespace))
     notes = [note for note, _ in given]
-    superseded = await supersede.superseded_by(io, given, as_namespace(namespace))
+    superseded = await find_superseded(io, given, as_namespace(namespace))
     done: list[Note] = []
     stored: list[Note] = []
     try:
@@ -183,7 +183,7 @@ async def _reconciled(
         held = await restore(io, held)
     if held.content == given.content and metadata in (None, held.metadata_json):
         return held
-    updated, taken_back = await revise.update(
+    updated, taken_back = await updating.update(
         io, held, wiring.analyst_name, content=given.content, metadata_json=metadata
     )
     await have_formed(wiring, io, formation, unformed={given.namespace: taken_back.unformed})
@@ -195,7 +195,7 @@ async def _superseding(
 ) -> Note:
     if note.id not in superseded:
         return note
-    note = await supersede.supersede(io, note, superseded[note.id])
+    note = await supersede(io, note, superseded[note.id])
     if inline and note.status is Status.RAW:
         # The version that was leased is not there any more.
         await io.engine.patch(note.id, queue.lease(io), expect={"version": note.version})
@@ -228,7 +228,7 @@ async def update(
     metadata: Mapping[str, Any] | None,
 ) -> Note:
     held = await require(io, *address(note, namespace))
-    updated, taken_back = await revise.update(
+    updated, taken_back = await updating.update(
         io,
         held,
         wiring.analyst_name,
@@ -255,11 +255,11 @@ async def revert(
     if only is not None:
         if to_version is not None:
             raise InvalidInputError("Give to_version or only: back to one, or without one.")
-        undone = await undo(io, held, only)
-        await supersede.follow(io, held, undone)
+        undone = await undoing.undo(io, held, only)
         return await read(io, undone.id, undone.namespace) or undone
-    reverted, taken_back = await revise.revert(io, held, wiring.analyst_name, to_version=to_version)
-    await supersede.follow(io, held, reverted)
+    reverted, taken_back = await undoing.revert(
+        io, held, wiring.analyst_name, to_version=to_version
+    )
     await have_formed(wiring, io, wiring.formation, unformed={held.namespace: taken_back.unformed})
     return await read(io, reverted.id, reverted.namespace) or reverted
 

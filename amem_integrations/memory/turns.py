@@ -23,9 +23,9 @@ from amem_integrations.memory.options import check_choice
 from amem_integrations.memory.pipeline import FORMATIONS, Formation, Wiring, form, have_formed
 from amem_integrations.revisions import update
 from amem_integrations.revisions.archive import restore
+from amem_integrations.revisions.contradiction import contest
 from amem_integrations.revisions.forget import forget
 from amem_integrations.revisions.retract import retract
-from amem_integrations.revisions.supersede import contest
 from amem_integrations.stores.passages import FIRST_PASSAGES
 from amem_integrations.stores.read import as_they_are, existing, load, with_links
 from amem_integrations.stores.write import embedded_points

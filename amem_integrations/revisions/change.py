@@ -1,29 +1,80 @@
-"""Writing the next versions of notes: all of them in one operation, or none.
+"""Next versions of notes: written together or not at all, each with a revision of what changed."""
 
-What a note was stands in its revision, which is kept as a record of its own beside the newest.
-Every change that the lifecycle makes, and a caller's own, goes through here.
-"""
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, TypeAlias
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any
-
-from amem_integrations.core.io import IO
-from amem_integrations.core.note import Link, Note, Status
+from amem_integrations.core.io import IO, Point
+from amem_integrations.core.note import Change, Note, Revision, Status
+from amem_integrations.core.status import standing_from
 from amem_integrations.errors import NoteNotFoundError, StoreError
-from amem_integrations.revisions.revise import archived
-from amem_integrations.stores.codec import as_read
+from amem_integrations.stores.codec import as_read, link_from, link_json, revision_point
 from amem_integrations.stores.passages import FIRST_PASSAGES
 from amem_integrations.stores.read import existing, load
 from amem_integrations.stores.write import embedded_points, vectors_by_text
 
 ROUNDS = 8
+Pair: TypeAlias = tuple[Note, Note]
+"""A note as it was read, and its next version."""
 
 
-async def change(io: IO, pairs: Sequence[tuple[Note, Note]]) -> bool:
-    """Put the second note of each pair in the place of the first; False if one was changed.
+def state_of(note: Note) -> dict[str, Any]:
+    """Return the fields whose changes revisions record, as JSON-native values."""
+    return {
+        "content": note.content,
+        "keywords": list(note.keywords),
+        "tags": list(note.tags),
+        "context": note.context,
+        "links": [link_json(link) for link in note.outgoing],
+        "status": str(note.status),
+        **note.standing,
+    }
 
-    Vectors of texts that stay are kept, so nothing is embedded where only a standing changes.
-    Also False if a note is gone to which one of the new versions links.
+
+def fields_from(note_id: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a note from some of the values of `state_of`."""
+    fields = {name: state[name] for name in ("content", "context") if name in state}
+    fields |= {name: tuple(state[name]) for name in ("keywords", "tags") if name in state}
+    if "links" in state:
+        fields["links"] = tuple(link_from(note_id, link) for link in state["links"])
+    if "status" in state:
+        fields["status"] = Status(state["status"])
+    return fields | standing_from(state)
+
+
+def revised(
+    before: Note,
+    after: Note,
+    kind: str,
+    cause: str,
+    now: datetime,
+    analyst: str,
+    sources: tuple[str, ...] = (),
+    reason: str = "",
+) -> Note:
+    """Return `after` as the next version of `before`, with the revision that says what changed."""
+    old, new = state_of(before), state_of(after)
+    changes = {name: Change(old[name], new[name]) for name in old if old[name] != new[name]}
+    version = before.version + 1
+    revision = Revision(version, kind, cause, now, analyst, changes, sources, reason)
+    return replace(after, version=version, revision=revision)
+
+
+def revision_points(notes: Sequence[Note]) -> list[Point]:
+    """Return the current revision of each note as a point of its own.
+
+    They go into the commit that gives the notes newer ones. Written apart from it, a point could
+    bring back what was taken out of the note in the meantime.
+    """
+    return [revision_point(note, note.revision) for note in notes if note.revision is not None]
+
+
+async def change_notes(io: IO, pairs: Sequence[Pair]) -> bool:
+    """Write the second note of each pair in place of the first, all in one operation.
+
+    Vectors of unchanged texts are kept. Returns False, with nothing written, if a note was changed
+    meanwhile or a note that a new version links to is gone.
     """
     before = [old for old, _ in pairs]
     known = vectors_by_text(await io.engine.get([note.id for note in before], vectors=True))
@@ -35,51 +86,79 @@ async def change(io: IO, pairs: Sequence[tuple[Note, Note]]) -> bool:
         points,
         expect={note.id: as_read(note) for note in before},
         present={link.to for _, new in pairs for link in new.outgoing} - {n.id for n in before},
-        new=archived(before),
+        new=revision_points(before),
     )
     return not left_out
 
 
-async def changed(io: IO, note: Note, step: Callable[[Note], Awaitable[Note]], doing: str) -> Note:
-    """What `step` makes of a note, written; made anew each time that somebody came between.
+async def change_note(
+    io: IO, note: Note, step: Callable[[Note], Awaitable[Note]], doing: str
+) -> Note:
+    """Write what `step` makes of a note, from its newest state if somebody else wrote meanwhile.
 
-    step: gives the next version of a note, or the note itself if there is nothing to do.
-    doing: what is being done to it, for errors, such as "reverted".
-    Raises NoteNotFoundError if the note was forgotten meanwhile, StoreError if it keeps
-    changing, and what `step` raises.
+    step: returns the next version, or the note itself if there is nothing to do.
+    doing: what is being done, for errors, such as "reverted".
+    Raises NoteNotFoundError if the note was forgotten meanwhile, StoreError if it keeps changing.
     """
     for _ in range(ROUNDS):
         after = await step(note)
-        if after is note or await change(io, [(note, after)]):
+        if after is note or await change_notes(io, [(note, after)]):
             return after
-        note = await again(io, note, doing)
-    raise kept_changing(note, doing)
+        note = await reload(io, note, doing)
+    raise kept_changing(f"Note {note.id} kept changing while it was being {doing}")
 
 
-async def again(io: IO, note: Note, doing: str) -> Note:
-    """The note as it is now. Raises NoteNotFoundError if it was forgotten."""
-    held = await load(io, [note.id], note.namespace)
-    if note.id not in held:
+async def change_until_done(
+    io: IO, next_pairs: Callable[[], Awaitable[Sequence[Pair]]], what: str
+) -> None:
+    """Write what `next_pairs` reads and changes, until there is nothing left to write.
+
+    what: a sentence for the StoreError if that does not come to an end.
+    """
+    for _ in range(ROUNDS):
+        pairs = await next_pairs()
+        if not pairs or await change_notes(io, pairs):
+            return
+    raise kept_changing(what)
+
+
+async def reload(io: IO, note: Note, doing: str) -> Note:
+    """Return the note as it is now; raises NoteNotFoundError if it was forgotten."""
+    notes = await load(io, [note.id], note.namespace)
+    if note.id not in notes:
         raise NoteNotFoundError(f"Note {note.id} was forgotten while it was being {doing}.")
-    return held[note.id]
+    return notes[note.id]
 
 
-def kept_changing(note: Note, doing: str) -> StoreError:
-    return StoreError(
-        f"Note {note.id} kept changing while it was being {doing}; try again when it is quiet."
-    )
+def kept_changing(what: str) -> StoreError:
+    return StoreError(f"{what}; try again when it is quiet.")
 
 
-async def only_present(io: IO, note: Note, fields: dict[str, Any]) -> None:
-    """Leave out of `fields`, as a note once had them, what leads to notes forgotten since."""
-    links: Iterable[Link] = fields.get("links", ())
-    contested: Iterable[str] = fields.get("contested_by", ())
-    merged = fields.get("merged_into")
-    named = {*(link.to for link in links), *contested, *([merged] if merged else [])}
+def keep_references(name: str, value: Any, keep: Callable[[str], bool]) -> Any:
+    """Return the value of a field of `state_of` without references to notes not to `keep`."""
+    match name:
+        case "links":
+            return [link for link in value if keep(link["to"])]
+        case "contested_by":
+            return [id for id in value if keep(id)]
+        case "merged_into":
+            return value if value is None or keep(value) else None
+        case _:
+            return value
+
+
+def map_changes(revision: Revision, convert: Callable[[str, Any], Any]) -> Revision:
+    """Return the revision with both sides of each change converted."""
+    changes = {
+        name: Change(convert(name, change.before), convert(name, change.after))
+        for name, change in revision.changes.items()
+    }
+    return replace(revision, changes=changes)
+
+
+async def drop_missing(io: IO, note: Note, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an earlier state of a note without references to notes forgotten since."""
+    named = {link["to"] for link in state.get("links", ())} | {*state.get("contested_by", ())}
+    named |= {state["merged_into"]} if state.get("merged_into") else set()
     there = await existing(io, sorted(named), note.namespace)
-    if "links" in fields:
-        fields["links"] = tuple(link for link in links if link.to in there)
-    if "contested_by" in fields:
-        fields["contested_by"] = tuple(id for id in contested if id in there)
-    if merged is not None and merged not in there:
-        fields["merged_into"] = None
+    return {name: keep_references(name, value, there.__contains__) for name, value in state.items()}

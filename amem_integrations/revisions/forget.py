@@ -1,25 +1,25 @@
 """Forgetting: a note, its vectors and records, and everything it caused in others.
 
-One note, all that meet a filter, or a whole namespace; each says what it removed.
+One note, all that match a filter, a whole namespace, or the notes that have expired.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
-from amem_integrations.core.filters import EVERYTHING, Condition, HasId, both, match
+from amem_integrations.core.filters import EVERYTHING, Condition, HasId, Not, Range, both, match
 from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.io import IO
-from amem_integrations.core.namespace import Namespace, encode
-from amem_integrations.core.note import Status
+from amem_integrations.core.namespace import Namespace, decode, encode
+from amem_integrations.core.note import Note, Status
 from amem_integrations.errors import InvalidFilterError, StoreError
-from amem_integrations.revisions.retract import Retraction, retract
-from amem_integrations.stores.codec import note_from, within
+from amem_integrations.revisions.change import ROUNDS
+from amem_integrations.revisions.retract import Retraction, retract, traces_of
+from amem_integrations.stores.codec import duration, micros, note_from, within
 from amem_integrations.stores.filters import match as filters
-from amem_integrations.stores.read import influenced_by, linking_to
 from amem_integrations.stores.uses import leave_out
 
-_ROUNDS = 8
 _PAGE = 256
 
 
@@ -28,13 +28,12 @@ class Forgotten:
     """What a forgetting removed; such reports can be added up.
 
     Attributes:
-        notes: how many notes.
-        evolutions: changes of other notes that were undone.
-        links: links of other notes that were removed.
-        unformed: ids of notes that had been understood in the light of what was forgotten and are
-            to be formed anew.
-        waiting: how many of the removed notes were raw, and so left the queue of what is to be
-            formed.
+        notes: how many notes were removed.
+        evolutions: how many changes of other notes were undone.
+        links: how many links of other notes were removed.
+        unformed: ids of notes that were understood in the light of the removed ones and are to be
+            formed anew.
+        waiting: how many of the removed notes were raw.
 
     Examples:
         >>> first = memory.add("A cache would fix the slow product page", session="s1")
@@ -63,20 +62,19 @@ class Forgotten:
 async def forget(
     io: IO, note_id: str, namespace: Namespace, analyst: str, *, only: Condition = EVERYTHING
 ) -> Forgotten:
-    """Remove one note and its traces; a note that is not there counts as nothing.
+    """Remove one note and its traces, also traces that an interrupted call left.
 
-    only: what it must meet, asked again in the moment of its removal.
-    An interrupted call can be repeated: traces are looked for even where the note is gone.
+    only: what the note must match, asked again in the moment of its removal.
     Raises StoreError if other notes keep taking it up.
     """
     own = within(namespace, HasId((note_id,)))
-    held = await io.engine.scroll(both(own, only), limit=1, fields=("status",))
-    if not held and await io.engine.count(own):
+    points = await io.engine.scroll(both(own, only), limit=1, fields=("status",))
+    if not points and await io.engine.count(own):
         return Forgotten(0)
-    waiting = sum(point.payload["status"] == Status.RAW for point in held)
+    waiting = sum(point.payload["status"] == Status.RAW for point in points)
     records = both(match("of", note_id), match("owner", encode(namespace)))
     total = Retraction()
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         total += await retract(io, note_id, namespace, analyst)
         await io.engine.delete(both(own, only))
         if await io.engine.count(own):
@@ -84,23 +82,19 @@ async def forget(
         await leave_out(io, namespace, note_id)
         await io.engine.delete(records)
         # A formation that was under way may have written once more.
-        traces = [
-            *await influenced_by(io, namespace, note_id),
-            *await linking_to(io, namespace, note_id),
-        ]
-        if not traces:
+        if not await traces_of(io, note_id, namespace):
             unformed = tuple(id for id in dict.fromkeys(total.unformed) if id != note_id)
-            return Forgotten(len(held), total.evolutions, total.links, unformed, waiting)
+            return Forgotten(len(points), total.evolutions, total.links, unformed, waiting)
     raise StoreError(f"Traces of note {note_id} keep coming back; try again when it is quiet.")
 
 
 async def forget_where(
     io: IO, filter: Mapping[Any, Any], namespace: Namespace, analyst: str
 ) -> Forgotten:
-    """Remove every note of the namespace that meets a filter, as `forget` removes one.
+    """Remove every note of the namespace that matches a filter, as `forget` removes one.
 
-    Which they are is settled first, because removing some changes others: those become raw,
-    or lose keywords. Raises InvalidFilterError, also for a filter that asks for nothing.
+    The notes are chosen first, because removing some changes others: those become raw, or lose
+    keywords. Raises InvalidFilterError, also for a filter without a condition.
     """
     tree = filters.parse(filter)
     if not filters.count_tests(tree):
@@ -122,15 +116,64 @@ async def forget_where(
         forgotten = await forget(io, note_id, namespace, analyst)
         # It may only have become raw by what was removed before it.
         total += replace(forgotten, waiting=forgotten.notes if was_raw else 0)
-    left = tuple(id for id in total.unformed if id not in wanted)
-    return replace(total, unformed=left)
+    return replace(total, unformed=tuple(id for id in total.unformed if id not in wanted))
 
 
 async def forget_namespace(io: IO, namespace: Namespace) -> Forgotten:
     """Remove every note of exactly this namespace, with all records of them."""
     notes = await io.engine.count(within(namespace))
     waiting = await io.engine.count(within(namespace, match("status", Status.RAW)))
-    await io.engine.delete(
-        AnyOf((within(namespace), match("owner", encode(namespace)))),
-    )
+    await io.engine.delete(AnyOf((within(namespace), match("owner", encode(namespace)))))
     return Forgotten(notes, waiting=waiting)
+
+
+# -- expiry ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """How many expired notes were removed, and which are to be formed anew, by namespace."""
+
+    notes: int = 0
+    unformed: Mapping[Namespace, list[str]] = field(default_factory=dict[Namespace, list[str]])
+
+
+def not_expired(now: datetime) -> Condition:
+    """Return the condition of notes that have not expired by `now`; they may stay until swept."""
+    return Not(_expired(now))
+
+
+def is_expired(note: Note, now: datetime) -> bool:
+    return note.expires_at is not None and note.expires_at <= now
+
+
+async def renew(io: IO, notes: Iterable[Note]) -> None:
+    """Start the time to live of each note anew, if it has one and that is still the same."""
+    now = io.now()
+    await io.gather(
+        *(
+            io.engine.patch(
+                note.id, {"expires_at": micros(now + note.ttl)}, expect={"ttl": duration(note.ttl)}
+            )
+            for note in notes
+            if note.ttl is not None
+        )
+    )
+
+
+async def sweep(io: IO, analyst: str) -> Swept:
+    """Forget every expired note; one that is written or read meanwhile stays."""
+    expired = _expired(io.now())
+    swept, unformed, after = 0, dict[Namespace, list[str]](), None
+    while page := await io.engine.scroll(expired, limit=_PAGE, after=after, fields=("ns",)):
+        for point in page:
+            namespace = decode(point.payload["ns"])
+            forgotten = await forget(io, point.id, namespace, analyst, only=expired)
+            swept += forgotten.notes
+            unformed.setdefault(namespace, []).extend(forgotten.unformed)
+        after = page[-1].id
+    return Swept(swept, unformed)
+
+
+def _expired(now: datetime) -> Range:
+    return Range("expires_at", lte=micros(now))

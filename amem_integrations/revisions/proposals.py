@@ -1,7 +1,7 @@
-"""Proposals that wait: changes of a note by one that is believed much less than it is.
+"""Proposals: changes of a note that wait because their source is believed much less.
 
-Kept as points of their own, beside the notes. `commit` makes them, `retract` removes those of a
-note that is taken back, `lifecycle.lineage` applies or drops them. Ours, not the paper's.
+They are points of their own, beside the notes. `lifecycle.audits` applies or drops them. Ours, not
+the paper's.
 """
 
 import json
@@ -25,11 +25,10 @@ Believe: TypeAlias = Callable[[Note], float]
 
 
 def must_wait(believe: Believe | None, gap: float, note: Note, target: Note) -> bool:
-    """Whether `note` is believed less than `target` by more than the share `gap` of that.
+    """Return whether `note` is believed less than `target` by more than the share `gap` of that.
 
-    Then it must not change it. Age does not count: else whoever came last would have a say over
-    whatever was not confirmed of late. As a share, so that the gap is one between the less
-    believed, too.
+    Then it must not change the target. Age does not count, or the newest note would have a say over
+    whatever was not confirmed lately.
     """
     return believe is not None and believe(note) < (1 - gap) * believe(target)
 
@@ -39,13 +38,13 @@ class Proposal:
     """A change of the note `target` that waits, because its proposer `cause` is believed less.
 
     Attributes:
-        namespace: whose notes they are.
-        cause: id of the note that would bring it about.
+        namespace: the namespace of both notes.
+        cause: id of the note that would change the other.
         target: id of the note that would be changed.
         evolution: how the target is to be understood; None if only a contradiction was found.
-        contradicts: whether the target is said to hold no longer.
-        version: that of the target when it was proposed.
-        at: when.
+        contradicts: whether the target is said to be outdated.
+        version: the version of the target when this was proposed.
+        at: when it was proposed.
         analyst: who judged so.
         sources: ids of the notes that were read for it.
         reason: why, in words.
@@ -78,17 +77,8 @@ class Proposal:
 
 
 def proposal_point(proposal: Proposal) -> Point:
-    evolution = None if proposal.evolution is None else asdict(proposal.evolution)
-    kept: dict[str, Any] = {
-        "cause": proposal.cause,
-        "evolution": evolution,
-        "contradicts": proposal.contradicts,
-        "version": proposal.version,
-        "at": micros(proposal.at),
-        "analyst": proposal.analyst,
-        "sources": list(proposal.sources),
-        "reason": proposal.reason,
-    }
+    data = asdict(proposal) | {"at": micros(proposal.at)}
+    del data["namespace"], data["target"]
     return Point(
         proposal.id,
         {
@@ -96,45 +86,33 @@ def proposal_point(proposal: Proposal) -> Point:
             "of": proposal.target,
             "owner": encode(proposal.namespace),
             "influences": sorted({proposal.cause, *proposal.sources} - {proposal.target}),
-            "proposal": json.dumps(kept, ensure_ascii=False),
+            "proposal": json.dumps(data, ensure_ascii=False),
         },
     )
 
 
 def proposal_from(point: Point) -> Proposal:
-    kept = json.loads(point.payload["proposal"])
-    evolution = kept["evolution"]
+    data: dict[str, Any] = json.loads(point.payload["proposal"])
+    evolution = data["evolution"]
     if evolution is not None:
         for name in ("keywords", "tags"):
-            if evolution[name] is not None:
-                evolution[name] = tuple(evolution[name])
+            evolution[name] = None if evolution[name] is None else tuple(evolution[name])
         evolution = Evolution(**evolution)
-    return Proposal(
-        namespace=decode(point.payload["owner"]),
-        cause=kept["cause"],
-        target=point.payload["of"],
-        evolution=evolution,
-        contradicts=kept["contradicts"],
-        version=kept["version"],
-        at=moment(kept["at"]),
-        analyst=kept["analyst"],
-        sources=tuple(kept["sources"]),
-        reason=kept["reason"],
-    )
+    data |= {"evolution": evolution, "at": moment(data["at"]), "sources": tuple(data["sources"])}
+    return Proposal(decode(point.payload["owner"]), target=point.payload["of"], **data)
 
 
 def waiting(namespace: Namespace, *parts: Condition) -> Condition:
-    """The proposals of exactly this namespace that also meet `parts`."""
+    """Return the condition of the proposals of exactly this namespace that also match `parts`."""
     return both(match("kind", "proposal"), match("owner", encode(namespace)), *parts)
 
 
 def concerning(namespace: Namespace, note_id: str) -> Condition:
-    """Those that the note has a part in: made by it, in its light, or about it."""
-    part = AnyOf((match("of", note_id), match("influences", note_id)))
-    return waiting(namespace, part)
+    """Return the condition of the proposals made by a note, in its light, or about it."""
+    return waiting(namespace, AnyOf((match("of", note_id), match("influences", note_id))))
 
 
 async def proposals(io: IO, namespace: Namespace) -> list[Proposal]:
-    """All that wait in a namespace, oldest first."""
+    """Return all proposals of a namespace, oldest first."""
     points: Sequence[Point] = await every_point(io, waiting(namespace))
-    return sorted(map(proposal_from, points), key=lambda each: (each.at, each.id))
+    return sorted(map(proposal_from, points), key=lambda proposal: (proposal.at, proposal.id))

@@ -1,32 +1,25 @@
-"""A caller changing its own note: new content, or back to how it was.
+"""New content from a caller: a new version of a note, or a value in place of another.
 
 Both take back what the replaced text had caused in other notes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from amem_integrations.core.io import IO
-from amem_integrations.core.note import Note, Revision, Status, check_content
-from amem_integrations.core.status import FIELDS, standing_from
-from amem_integrations.errors import InvalidInputError
+from amem_integrations.core.filters import Range, both, match
+from amem_integrations.core.io import IO, Vector
+from amem_integrations.core.note import Note, Status, check_content
 from amem_integrations.revisions.change import (
     ROUNDS,
-    again,
-    change,
-    changed,
+    change_notes,
     kept_changing,
-    only_present,
+    reload,
+    revised,
 )
-from amem_integrations.revisions.overwrite import overwrite
 from amem_integrations.revisions.retract import Retraction, retract, retract_late
-from amem_integrations.revisions.revise import revised
-from amem_integrations.stores.codec import link_from
-from amem_integrations.stores.read import revisions
-
-_REVERTED = ("content", "keywords", "tags", "context", "links", "status", *FIELDS)
-_SET_ASIDE = {str(Status.ARCHIVED), str(Status.QUARANTINED)}
+from amem_integrations.stores.codec import as_read
+from amem_integrations.stores.read import load
+from amem_integrations.stores.write import embedded_points
 
 
 async def update(
@@ -69,7 +62,7 @@ async def update(
                 status=Status.RAW,
                 attempts=0,
                 last_error=None,
-                # Others had their say about the text that was.
+                # What other notes said was about the old text.
                 valid_until=None,
                 contested_by=(),
                 merged_into=None,
@@ -80,80 +73,62 @@ async def update(
                 return await overwrite(io, replace(raw, revision=None), note, analyst)
             taken_back += await retract(io, note.id, note.namespace, analyst)
             after = revised(note, raw, kind, note.id, now, "caller", reason=reason)
-        if await change(io, [(note, after)]):
+        if await change_notes(io, [(note, after)]):
             if content != note.content:
                 taken_back += await retract_late(io, after, analyst)
             return after, taken_back
-        note = await again(io, note, "updated")
-    raise kept_changing(note, "updated")
+        note = await reload(io, note, "updated")
+    raise kept_changing(f"Note {note.id} kept changing while it was being updated")
 
 
-async def revert(
-    io: IO, note: Note, analyst: str, *, to_version: int | None = None
+async def overwrite(
+    io: IO,
+    given: Note,
+    stored: Note | None,
+    analyst: str,
+    *,
+    known: Mapping[str, Vector] | None = None,
 ) -> tuple[Note, Retraction]:
-    """Undo revisions, newest first: the last one, or all after `to_version`.
+    """Write the value `given` in place of `stored`, the note with its id, as any key-value store.
 
-    The undoing is itself a revision, so it can be undone too. Raises InvalidInputError when
-    there is nothing to undo, NoteNotFoundError and StoreError as `change.changed` does.
+    The old text goes with its history; only the time of creation stays. With the same texts, what
+    was understood of them stays. If another value was put there in the meantime, this one counts
+    as overwritten by it. known: vectors of texts. Raises StoreError if the note keeps changing.
     """
     taken_back = Retraction()
-
-    async def step(note: Note) -> Note:
-        nonlocal taken_back
-        chain = await revisions(io, note)
-        undone = _to_undo(chain, to_version)
-        if not undone:
-            wanted = "its first version" if to_version is None else f"version {to_version}"
-            raise InvalidInputError(f"Note {note.id} has no revision after {wanted} to undo.")
-        fields = _fields_before(note, undone)
-        if any(map(_changed_meaning, undone)):
-            taken_back += await retract(io, note.id, note.namespace, analyst)
-        await only_present(io, note, fields)
-        versions = (
-            f"{undone[-1].version}"
-            if len(undone) == 1
-            else (f"{undone[-1].version}–{undone[0].version}")
-        )
-        now = io.now()
-        back = note.evolve(**fields, updated_at=now)
-        reason = f"undoes version {versions}"
-        return revised(note, back, "reverted", note.id, now, "caller", reason=reason)
-
-    return await changed(io, note, step, "reverted"), taken_back
-
-
-def _to_undo(chain: Sequence[Revision], to_version: int | None) -> list[Revision]:
-    """Newest first."""
-    newest_first = [revision for revision in reversed(chain) if revision.changes]
-    if to_version is None:
-        return newest_first[:1]
-    return [revision for revision in newest_first if revision.version > to_version]
+    for _ in range(ROUNDS):
+        if stored is None:
+            if not await io.engine.insert(await embedded_points(io, [given], known=known)):
+                return given, taken_back
+        else:
+            same = (given.content, given.parts) == (stored.content, stored.parts)
+            if not same:
+                taken_back += await retract(io, stored.id, stored.namespace, analyst)
+            after = _overwritten(stored, given, same)
+            points = await embedded_points(io, [after], known=known)
+            if not await io.engine.commit(points, expect={stored.id: as_read(stored)}):
+                if not same:
+                    history = both(match("kind", "revision"), match("of", stored.id))
+                    older = Range("version", lte=stored.version)
+                    await io.engine.delete(both(history, older))
+                    taken_back += await retract_late(io, after, analyst)
+                return after, taken_back
+        before = None if stored is None else (stored.value_json, stored.parts)
+        stored = (await load(io, [given.id], given.namespace)).get(given.id)
+        if stored and stored.value_json and (stored.value_json, stored.parts) != before:
+            return stored, taken_back
+        given = replace(given, updated_at=io.now())
+    raise kept_changing(f"Note {given.id} kept changing while it was being overwritten")
 
 
-def _changed_meaning(revision: Revision) -> bool:
-    """Whether what the note had caused rests on it: its text, or its having been formed.
-
-    To be set aside, or to be back, is neither.
-    """
-    status = revision.changes.get("status")
-    formed = status is not None and not _SET_ASIDE & {status.before, status.after}
-    return formed or "content" in revision.changes
-
-
-def _fields_before(note: Note, undone: Sequence[Revision]) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for revision in undone:
-        for name, each in revision.changes.items():
-            if name in _REVERTED:
-                fields[name] = each.before
-    fields |= standing_from(fields)
-    if "links" in fields:
-        fields["links"] = tuple(link_from(note.id, link) for link in fields["links"])
-    for name in ("keywords", "tags"):
-        if name in fields:
-            fields[name] = tuple(fields[name])
-    if "status" in fields:
-        before = Status(fields["status"])
-        # Raw would be formed again at once, which is not what undoing it meant.
-        fields["status"] = Status.PARKED if before is Status.RAW else before
-    return fields
+def _overwritten(stored: Note, given: Note, same: bool) -> Note:
+    if not same:
+        return replace(given, created_at=stored.created_at, version=stored.version + 1)
+    return replace(
+        stored,
+        value_json=given.value_json,
+        updated_at=given.updated_at,
+        ttl=given.ttl,
+        expires_at=given.expires_at,
+        version=stored.version + 1,
+    )

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from amem_integrations.revisions.revise import revised
 
 from amem_integrations.admin.vitals import Vitals
 from amem_integrations.core.note import Link, Note, Status, make_note, note_id
@@ -13,7 +14,6 @@ from amem_integrations.lifecycle.confidence import confidence
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY as POLICY
 from amem_integrations.recall.dedupe import same_as
 from amem_integrations.revisions.entry import Entry
-from amem_integrations.revisions.revise import revised
 from tests.lifecycle.days import START as NOW
 
 DAY = timedelta(days=1)

@@ -10,9 +10,9 @@ from amem_integrations.admin.lines import read_entry, read_json
 from amem_integrations.core.note import Note, Status, make_note, note_id
 from amem_integrations.core.status import Life, Tier, life_from, life_json
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.revisions.change import revised
 from amem_integrations.revisions.entry import Entry
 from amem_integrations.revisions.replay import without
-from amem_integrations.revisions.revise import revised
 from amem_integrations.stores.codec import as_read, micros, note_from, note_point
 
 NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

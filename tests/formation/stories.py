@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from amem_integrations.core.note import Link, Note, Revision, Status, make_note
-from amem_integrations.revisions.retract import without
-from amem_integrations.revisions.revise import revised
+from amem_integrations.revisions.change import revised
+from amem_integrations.revisions.replay import without
 from amem_integrations.stores.codec import link_from, revision_json
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -11,6 +11,8 @@ from itertools import count
 from typing import Any
 
 import pytest
+from amem_integrations.revisions.revise import revised
+from amem_integrations.revisions.supersede import contest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -20,8 +22,6 @@ from amem_integrations.core.status import NEW
 from amem_integrations.lifecycle.audits import audit
 from amem_integrations.lifecycle.plan import Consolidation
 from amem_integrations.revisions.change import change
-from amem_integrations.revisions.revise import revised
-from amem_integrations.revisions.supersede import contest
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import every_note
 from tests.lifecycle.days import START, Days, Lived

@@ -18,8 +18,8 @@ from amem_integrations.plots.embedding import (
     vectors_before_and_after,
 )
 from amem_integrations.plots.pictures import entries_of, notes_of
+from amem_integrations.revisions.change import revised
 from amem_integrations.revisions.entry import Entry
-from amem_integrations.revisions.revise import revised
 from amem_integrations.stores.passages import passages
 from tests.support import EMBEDDER
 

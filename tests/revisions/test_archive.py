@@ -22,8 +22,8 @@ def same(one: Note, other: Note) -> bool:
     )
 
 
-def archive_all(memory: AgenticMemory, notes: list[Note], cause: str | None = None) -> int:
-    return memory.perform(lambda wiring, io: archive(io, notes, "too many", cause))
+def archive_all(memory: AgenticMemory, notes: list[Note]) -> int:
+    return memory.perform(lambda wiring, io: archive(io, notes, "too many"))
 
 
 def test_an_archived_note_is_not_found() -> None:
@@ -153,15 +153,6 @@ def test_archiving_embeds_nothing() -> None:
         memory.lifecycle.archive(note)
         memory.lifecycle.restore(note)
         assert embedder.texts == before
-
-
-def test_forgetting_what_it_was_archived_for_brings_a_note_back() -> None:
-    with open_memory() as memory:
-        note, cause = memory.add("The redis cache"), memory.add("Violin lesson")
-        assert archive_all(memory, [note], cause.id) == 1
-        memory.forget(cause)
-        assert again(memory, note).status is Status.FORMED
-        assert memory.admin.check() == []
 
 
 def test_an_archived_note_can_be_forgotten() -> None:

@@ -4,8 +4,7 @@ import pytest
 
 from amem_integrations import AgenticMemory, Note
 from amem_integrations.errors import NoteNotFoundError, StoreError
-from amem_integrations.revisions.change import ROUNDS, changed
-from amem_integrations.revisions.revise import revised
+from amem_integrations.revisions.change import ROUNDS, change_note, revised
 from tests.support import again, io_of
 
 
@@ -23,7 +22,7 @@ async def test_what_another_did_meanwhile_stays(memory: AgenticMemory) -> None:
             await memory.aupdate(note, others.pop())
         return marked(held)
 
-    after = await changed(io_of(memory), note, step, "marked")
+    after = await change_note(io_of(memory), note, step, "marked")
     assert after.content == "The redis cache, Tuesday"
     assert again(memory, note).context == after.context
 
@@ -34,7 +33,7 @@ async def test_nothing_to_do_writes_nothing(memory: AgenticMemory) -> None:
     async def step(held: Note) -> Note:
         return held
 
-    assert await changed(io_of(memory), note, step, "marked") is note
+    assert await change_note(io_of(memory), note, step, "marked") is note
     assert again(memory, note).version == note.version
 
 
@@ -46,7 +45,7 @@ async def test_a_note_that_is_forgotten_meanwhile_is_named(memory: AgenticMemory
         return marked(held)
 
     with pytest.raises(NoteNotFoundError, match=f"{note.id} was forgotten while it was being mark"):
-        await changed(io_of(memory), note, step, "marked")
+        await change_note(io_of(memory), note, step, "marked")
 
 
 async def test_a_note_that_never_rests_is_given_up(memory: AgenticMemory) -> None:
@@ -59,6 +58,6 @@ async def test_a_note_that_never_rests_is_given_up(memory: AgenticMemory) -> Non
         return marked(held)
 
     with pytest.raises(StoreError, match="kept changing while it was being marked; try again"):
-        await changed(io_of(memory), note, step, "marked")
+        await change_note(io_of(memory), note, step, "marked")
     assert len(tried) == ROUNDS
     assert again(memory, note).content == f"The redis cache, {ROUNDS}"

@@ -10,7 +10,7 @@ from amem_integrations import AgenticMemory, Note
 from amem_integrations.core.io import SyncIO, run
 from amem_integrations.formation import commit
 from amem_integrations.memory.items import item_note, sweep, write
-from amem_integrations.revisions import expire
+from amem_integrations.revisions import forget as forgetting
 from amem_integrations.stores.read import notes_by_id
 from tests.support import chat_model, io_of, open_memory
 
@@ -74,7 +74,7 @@ def test_forming_a_note_keeps_its_time(memory: AgenticMemory, time: list[datetim
 def test_prolonging_starts_the_time_anew(memory: AgenticMemory, time: list[datetime]) -> None:
     forever, note = put(memory, "forever", "tea", None), put(memory, "k", "tea", 5)
     time[0] += timedelta(minutes=4)
-    run(expire.prolong(io_of(memory), [note, forever]))
+    run(forgetting.renew(io_of(memory), [note, forever]))
     prolonged = now(memory, note)
     assert prolonged.expires_at is not None
     assert prolonged.expires_at >= time[0] + timedelta(minutes=5)
@@ -85,7 +85,7 @@ def test_prolonging_starts_the_time_anew(memory: AgenticMemory, time: list[datet
 def test_prolonging_gives_no_time_to_a_note_that_has_none_by_now(memory: AgenticMemory) -> None:
     note = put(memory, "k", "tea", 5)
     put(memory, "k", "tea", None)
-    run(expire.prolong(io_of(memory), [note]))
+    run(forgetting.renew(io_of(memory), [note]))
     assert now(memory, note).expires_at is None
 
 
@@ -96,7 +96,7 @@ def test_prolonging_counts_for_a_note_that_was_formed_since_it_was_read(
     put(memory, "other", "Eviction policy", None)
     assert now(memory, read).version > read.version
     time[0] += timedelta(minutes=4)
-    run(expire.prolong(io_of(memory), [read]))
+    run(forgetting.renew(io_of(memory), [read]))
     assert now(memory, read).expires_at > read.expires_at
 
 
@@ -108,7 +108,7 @@ def test_a_note_read_while_it_is_formed_keeps_its_new_time(
 
     async def read_meanwhile(*args: Any, **options: Any) -> Any:
         time[0] += timedelta(minutes=1)
-        await expire.prolong(io_of(memory), [note])
+        await forgetting.renew(io_of(memory), [note])
         monkeypatch.setattr(commit, "embedded_points", embed)
         return await embed(*args, **options)
 
@@ -143,12 +143,12 @@ def test_what_is_used_while_it_is_swept_stays(
 
     def event() -> None:
         if use == "read":
-            run(expire.prolong(io, [now(memory, note)]))
+            run(forgetting.renew(io, [now(memory, note)]))
         else:
             put(memory, "k", "coffee", 5)
 
     watched = SyncIO(Interfered(io.engine, event), io.sparse, io.embedder, None, io.now)  # type: ignore[attr-defined]
-    assert run(expire.sweep(watched, "test")).notes == 0
+    assert run(forgetting.sweep(watched, "test")).notes == 0
     assert now(memory, note).content == ("tea" if use == "read" else "coffee")
     assert memory.admin.check() == []
 

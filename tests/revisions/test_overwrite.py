@@ -10,7 +10,7 @@ from amem_integrations import AgenticMemory, Note
 from amem_integrations.core.io import SyncIO, run
 from amem_integrations.errors import StoreError
 from amem_integrations.memory.items import item_note
-from amem_integrations.revisions.overwrite import overwrite
+from amem_integrations.revisions.update import overwrite
 from amem_integrations.stores.read import every_point, notes_by_id
 from tests.support import chat_model, io_of, open_memory
 
