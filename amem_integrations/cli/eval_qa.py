@@ -104,8 +104,8 @@ def qa(
     from amem_integrations.evaluation.qa.run import Run, scorable
     from amem_integrations.evaluation.qa.scoring import score
     from amem_integrations.evaluation.qa.system import Budget, Means
-    from amem_integrations.llms.deadline import Deadline
-    from amem_integrations.llms.resolve import resolve_chat_model
+    from amem_integrations.llms.chat_models import resolve_chat_model
+    from amem_integrations.llms.failures import Deadline
 
     chosen = _systems(systems)
     dataset = read_dataset(data or data_file("conversations.jsonl"), limit=limit)

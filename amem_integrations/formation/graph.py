@@ -35,7 +35,7 @@ from amem_integrations.formation.state import (
     open_ids,
     outcome,
 )
-from amem_integrations.llms.tracing import aveil, veil
+from amem_integrations.llms.tracing import aredaction, redaction
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -105,11 +105,11 @@ class Traced(Runnable):
     content: bool
 
     def invoke(self, input: Any) -> Any:
-        with nullcontext() if self.content else veil():
+        with nullcontext() if self.content else redaction():
             return self.graph.invoke(input, self._about(input))
 
     async def ainvoke(self, input: Any) -> Any:
-        with nullcontext() if self.content else aveil():
+        with nullcontext() if self.content else aredaction():
             return await self.graph.ainvoke(input, self._about(input))
 
     def _about(self, state: FormationState) -> "RunnableConfig":

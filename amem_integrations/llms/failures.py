@@ -1,18 +1,25 @@
-"""What went wrong when a chat model was asked, as an AnalysisError: why, and whether it may pass.
+"""Failures of chat models as AnalysisError: the reason, and whether a retry can help.
 
 Providers agree on HTTP statuses and, roughly, on the names of exception classes; neither needs
 an import of theirs. Messages hold no text of the provider's: it may quote content or keys.
 """
 
+import asyncio
+import contextvars
 import math
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
+from amem_integrations.core.analysis import ChatReply, ChatRequest
+from amem_integrations.core.io import ChatModel
 from amem_integrations.errors import AnalysisError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,72 +43,72 @@ _NO_MODEL = Failure("not-found", False, "the provider has no such model; check i
 _BAD = Failure("bad-request", False, "the provider rejects the request; check the model's settings")
 _ODD = Failure("error", False, "an unexpected error; its cause is attached")
 
+# By the name of an exception's class, or of one of its bases.
 _BY_NAME: Mapping[str, Failure] = {
-    "ModelRefusalError": _REFUSAL,
-    "ContentFilterFinishReasonError": _FILTER,
-    "ContextOverflowError": _TOO_LONG,
-    "ModelAuthenticationError": _KEY,
-    "ModelPermissionDeniedError": _FORBIDDEN,
-    "ModelNotFoundError": _NO_MODEL,
-    "ModelInvalidRequestError": _BAD,
-    "ModelRateLimitError": _LIMIT,
-    "ModelAPIError": _SERVER,
-    "ModelTimeoutError": _TIMEOUT,
-    "ModelConnectionError": _TRANSPORT,
-    "TimeoutError": _TIMEOUT,
-    "TimeoutException": _TIMEOUT,
-    "Timeout": _TIMEOUT,
-    "APITimeoutError": _TIMEOUT,
-    "APIConnectionError": _TRANSPORT,
-    "ConnectionError": _TRANSPORT,
-    "TransportError": _TRANSPORT,
-    "ClientConnectionError": _TRANSPORT,
+    name: failure
+    for failure, names in {
+        _REFUSAL: "ModelRefusalError",
+        _FILTER: "ContentFilterFinishReasonError",
+        _TOO_LONG: "ContextOverflowError",
+        _KEY: "ModelAuthenticationError",
+        _FORBIDDEN: "ModelPermissionDeniedError",
+        _NO_MODEL: "ModelNotFoundError",
+        _BAD: "ModelInvalidRequestError",
+        _LIMIT: "ModelRateLimitError",
+        _SERVER: "ModelAPIError",
+        _TIMEOUT: "ModelTimeoutError TimeoutError TimeoutException Timeout APITimeoutError",
+        _TRANSPORT: "ModelConnectionError APIConnectionError ConnectionError TransportError "
+        "ClientConnectionError",
+    }.items()
+    for name in names.split()
 }
 
 _BY_STATUS: Mapping[int, Failure] = {
-    400: _BAD,
-    401: _KEY,
-    403: _FORBIDDEN,
-    404: _NO_MODEL,
-    408: _TIMEOUT,
-    409: _SERVER,
-    413: _TOO_LONG,
-    422: _BAD,
-    425: _LIMIT,
-    429: _LIMIT,
+    status: failure
+    for failure, statuses in {
+        _BAD: (400, 422),
+        _KEY: (401,),
+        _FORBIDDEN: (403,),
+        _NO_MODEL: (404,),
+        _TIMEOUT: (408,),
+        _SERVER: (409,),
+        _TOO_LONG: (413,),
+        _LIMIT: (425, 429),
+    }.items()
+    for status in statuses
 }
 
-# What providers call it in `finish_reason` or `stop_reason`, in lower case.
+_BY_CODE = {
+    "content_filter": _FILTER,
+    "insufficient_quota": _QUOTA,
+    "context_length_exceeded": _TOO_LONG,
+}
+
+# How providers say why an answer ended, in lower case.
+_ENDING_KEYS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 _REFUSED = frozenset({"refusal"})
 _FILTERED = frozenset(
     {
-        "content_filter",
-        "content_filtered",
-        "guardrail_intervened",
-        "safety",
-        "blocklist",
-        "prohibited_content",
-        "recitation",
-        "spii",
+        *("content_filter", "content_filtered", "guardrail_intervened", "safety"),
+        *("blocklist", "prohibited_content", "recitation", "spii"),
     }
 )
-_ENDING_KEYS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 _TRUNCATED = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 
 
 def passes_through(error: Exception) -> bool:
-    """Whether `error` is no failure at all: a graph that interrupts, or our own error."""
+    """Return whether `error` is to be raised as it is: a graph's interrupt, or our own error."""
     return is_interrupt(error) or isinstance(error, AnalysisError)
 
 
 def is_interrupt(error: Exception) -> bool:
-    """Whether a graph is being interrupted, which LangGraph tells by an exception."""
+    """Return whether `error` is how LangGraph interrupts a graph."""
     graph_errors = sys.modules.get("langgraph.errors")
     return graph_errors is not None and isinstance(error, graph_errors.GraphBubbleUp)
 
 
 def classify(error: Exception, model: str) -> AnalysisError:
-    """`error`, raised while `model` was asked, as an AnalysisError."""
+    """Return the AnalysisError for an `error` that was raised while `model` was asked."""
     status = _status(error)
     failure = _failure(error, status)
     kind = type(error).__name__ + (f", HTTP {status}" if status else "")
@@ -114,7 +121,7 @@ def classify(error: Exception, model: str) -> AnalysisError:
 
 
 def refused(metadata: Mapping[str, Any], *, refusal: bool, model: str) -> AnalysisError | None:
-    """The error of an answer that was refused or filtered, or None.
+    """Return the error of an answer that was refused or filtered, or None.
 
     metadata: the answer's response metadata. refusal: whether the answer itself says so.
     """
@@ -131,7 +138,7 @@ def refused(metadata: Mapping[str, Any], *, refusal: bool, model: str) -> Analys
 
 
 def truncated(metadata: Mapping[str, Any]) -> bool:
-    """Whether an answer ended because it reached its greatest length."""
+    """Return whether an answer ended because it reached its greatest length."""
     return bool(_endings(metadata) & _TRUNCATED)
 
 
@@ -145,12 +152,8 @@ def _endings(metadata: Mapping[str, Any]) -> set[str]:
 
 def _failure(error: Exception, status: int | None) -> Failure:
     code = getattr(error, "code", None)
-    if code == "content_filter":
-        return _FILTER
-    if code == "insufficient_quota":
-        return _QUOTA
-    if code == "context_length_exceeded":
-        return _TOO_LONG
+    if isinstance(code, str) and code in _BY_CODE:
+        return _BY_CODE[code]
     for cls in type(error).__mro__:
         if cls.__name__ in _BY_NAME:
             return _BY_NAME[cls.__name__]
@@ -173,27 +176,85 @@ def _status(error: Exception) -> int | None:
 
 
 def _retry_after(error: Exception) -> float | None:
-    """Seconds until the provider wants to be asked again, from its Retry-After header."""
+    """Return the seconds that the provider's Retry-After header asks to wait."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     if not isinstance(headers, Mapping):
         return None
-    given = {str(k).lower(): str(v) for k, v in cast("Mapping[object, object]", headers).items()}
+    lowered = {str(k).lower(): str(v) for k, v in cast("Mapping[object, object]", headers).items()}
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        if name in given:
-            return _seconds(given[name], unit)
+        if name in lowered:
+            return _seconds(lowered[name], unit)
     return None
 
 
-def _seconds(given: str, unit: float) -> float | None:
-    """A number of `unit` seconds, or an HTTP date as seconds from now."""
+def _seconds(value: str, unit: float) -> float | None:
+    """Read a number of `unit` seconds, or an HTTP date as seconds from now."""
     try:
-        number = float(given) * unit
+        number = float(value) * unit
         return number if 0.0 <= number < math.inf else None
     except ValueError:
         pass
     try:
-        moment = parsedate_to_datetime(given)
+        moment = parsedate_to_datetime(value)
     except ValueError:
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+class Deadline:
+    """A chat model that is given up after `seconds`, whatever its own timeout does.
+
+    Raises AnalysisError with the reason "timeout" then. A call in progress cannot be ended: in
+    the sync form it stays behind in a thread of its own.
+    """
+
+    def __init__(self, model: ChatModel, seconds: float) -> None:
+        self.name = model.name
+        self._model = model
+        self._seconds = seconds
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        return within(self._seconds, lambda: self._model.complete(request), self._late)
+
+    async def acomplete(self, request: ChatRequest) -> ChatReply:
+        limit = asyncio.timeout(self._seconds)
+        try:
+            async with limit:
+                return await self._model.acomplete(request)
+        except TimeoutError as error:
+            if limit.expired():
+                raise self._late() from error
+            raise
+
+    def _late(self) -> AnalysisError:
+        return AnalysisError(
+            f"{self.name} gave no answer within {self._seconds:g} s (model_timeout).",
+            reason="timeout",
+            retryable=True,
+        )
+
+
+def within(seconds: float, call: Callable[[], T], late: Callable[[], Exception]) -> T:
+    """Run `call` in a thread of its own and return its result; raise `late()` if it takes longer.
+
+    The thread ends with the call, or with the process.
+    """
+    result: list[T] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            result.append(call())
+        except BaseException as error:
+            errors.append(error)
+
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(work,), name="amem-model-call", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    if not result:
+        raise late()
+    return result[0]

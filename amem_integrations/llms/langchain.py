@@ -1,142 +1,96 @@
-"""Any LangChain chat model as a `ports.ChatModel`.
-
-Asks for structured output in the best way the model can give it and reads the answer from the
-raw message. Judging what the answer says is not done here.
-"""
+"""LangChain's chat models as chat models of a memory."""
 
 import inspect
-import json
-import logging
-import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from amem_integrations.core.analysis import ChatReply, ChatRequest
-from amem_integrations.core.io import run
+from amem_integrations.core.analysis import ChatRequest
 from amem_integrations.errors import AnalysisError, InvalidInputError, ModelUnavailableError
-from amem_integrations.llms.failures import classify, passes_through, refused, truncated
-from amem_integrations.llms.json_answer import find_object
-from amem_integrations.llms.json_hint import with_schema
+from amem_integrations.llms.chat_models import Answer, StructuredChatModel, with_schema
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
     from langchain_core.messages import AIMessage, BaseMessage
 
-_LOG = logging.getLogger(__name__)
-
 # From the most to the least binding. "plain" asks for JSON in words only.
 METHODS = ("json_schema", "function_calling", "json_mode", "plain")
+# What a model's profile says of methods that it may lack.
+_ABILITIES = {"json_schema": "structured_output", "function_calling": "tool_calling"}
 
 
-class _Caller(Protocol):
-    async def __call__(self, runnable: Any, messages: Any, config: Any) -> Any: ...
-
-
-async def _call_now(runnable: Any, messages: Any, config: Any) -> Any:
-    return runnable.invoke(messages, config)
-
-
-async def _call_awaiting(runnable: Any, messages: Any, config: Any) -> Any:
-    return await runnable.ainvoke(messages, config)
-
-
-class LangChainChatModel:
-    """A LangChain chat model that answers within a JSON schema.
-
-    The way of asking (METHODS) starts at the most binding one and steps down when the model or
-    its provider rejects it, or when it gave no JSON; once one has worked, it stays.
-    """
+class LangChainChatModel(StructuredChatModel):
+    """A LangChain chat model that answers within a JSON schema."""
 
     def __init__(self, model: "BaseChatModel", *, name: str | None = None) -> None:
+        profile = cast("Mapping[str, object]", getattr(model, "profile", None) or {})
+        super().__init__(
+            name or _name(model),
+            [each for each in METHODS if profile.get(_ABILITIES.get(each, "")) is not False],
+        )
         self.model = model
-        self.name = name or _name(model)
-        self._methods = _possible(model)
-        self._current = 0
-        self._proven = False
 
-    @property
-    def method(self) -> str:
-        """The way of asking that is in use."""
-        return self._methods[self._current]
+    def _call(self, request: ChatRequest, method: str) -> Any:
+        runnable = _structured(self.model, method, request.schema)
+        return runnable.invoke(_messages(request, method), _config(request))
 
-    def complete(self, request: ChatRequest) -> ChatReply:
-        return run(self._complete(request, _call_now))
+    async def _acall(self, request: ChatRequest, method: str) -> Any:
+        runnable = _structured(self.model, method, request.schema)
+        return await runnable.ainvoke(_messages(request, method), _config(request))
 
-    async def acomplete(self, request: ChatRequest) -> ChatReply:
-        return await self._complete(request, _call_awaiting)
+    def _parse(self, raw: Any, schema: Mapping[str, object]) -> Answer:
+        """Read the raw message: LangChain's own parsers complete JSON that was cut off."""
+        from langchain_core.messages import AIMessage
 
-    async def _complete(self, request: ChatRequest, call: _Caller) -> ChatReply:
-        started = time.perf_counter()
-        place, answer = await self._ask(request, call)
-        message = _raw(answer)
-        if message is None:
+        parsed = cast("Mapping[str, object]", raw) if isinstance(raw, Mapping) else {"raw": raw}
+        message = parsed.get("raw")
+        if not isinstance(message, AIMessage):
             raise AnalysisError(
-                f"{self.name} answered with a {type(answer).__name__} instead of a message; its "
-                "with_structured_output does not honour include_raw=True.",
+                f"{self.name} answered with a {type(cast('object', raw)).__name__} instead of a "
+                "message; its with_structured_output does not honour include_raw=True.",
                 reason="error",
                 retryable=False,
             )
-        cut_off = truncated(message.response_metadata)
-        refusal = refused(message.response_metadata, refusal=_refuses(message), model=self.name)
-        if refusal is not None:
-            raise refusal
-        text, data = _read(message, request.schema, cut_off=cut_off)
-        method = self._methods[place]
-        self._learn(place, worked=data is not None, cut_off=cut_off)
-        usage = message.usage_metadata
-        return ChatReply(
-            text=text,
-            data=data,
+        arguments = [
+            call["args"] for call in message.tool_calls if call["name"] == schema.get("title")
+        ]
+        invalid = [call["args"] or "" for call in message.invalid_tool_calls]
+        metadata, usage = message.response_metadata, message.usage_metadata
+        model = metadata.get("model_name") or metadata.get("model")
+        return Answer(
+            message.text or "\n".join(invalid),
+            arguments[0] if arguments else None,
+            metadata,
+            refusal=bool(message.additional_kwargs.get("refusal"))
+            or any(block["type"] == "refusal" for block in message.content_blocks),
             tokens_in=usage["input_tokens"] if usage else None,
             tokens_out=usage["output_tokens"] if usage else None,
-            seconds=time.perf_counter() - started,
-            notes=(method, "truncated") if cut_off else (method,),
-            model=_reported(message.response_metadata),
+            model=model if isinstance(model, str) else None,
         )
 
-    async def _ask(self, request: ChatRequest, call: _Caller) -> tuple[int, Any]:
-        """The model's answer, and the place in the methods of the one that got it."""
-        config = {
-            # LangGraph keeps what bears this tag out of the user's token stream. Callbacks are
-            # left out on purpose: those of the surrounding run are inherited.
-            "tags": ["nostream"],
-            "run_name": f"amem_{request.step}",
-            "metadata": {"amem_step": request.step},
-        }
-        last = len(self._methods) - 1
-        for place in range(self._current, last + 1):
-            method = self._methods[place]
-            try:
-                runnable = _structured(self.model, method, request.schema)
-                return place, await call(runnable, _messages(request, method), config)
-            except Exception as error:
-                if passes_through(error):
-                    raise
-                if (unfinished := _unfinished(error)) is not None:
-                    return place, unfinished
-                failure = classify(error, self.name)
-                rejected = failure.reason == "bad-request" or isinstance(error, _UNSUPPORTED)
-                if place == last or self._proven or not rejected:
-                    raise failure from error
-                _LOG.debug("%s does not take %s; trying the next way.", self.name, method)
-        raise AssertionError("the last method either answers or raises")
+    def _unfinished(self, error: Exception) -> "AIMessage | None":
+        """Return the answer within openai's error for an answer that reached its length limit."""
+        from langchain_core.messages import AIMessage
+        from langchain_core.messages.ai import UsageMetadata
 
-    def _learn(self, place: int, *, worked: bool, cut_off: bool) -> None:
-        if worked:
-            self._current, self._proven = place, True
-        elif not self._proven and not cut_off:
-            self._current = min(place + 1, len(self._methods) - 1)
+        if type(error).__name__ != "LengthFinishReasonError":
+            return None
+        completion: Any = getattr(error, "completion", None)
+        choices = getattr(completion, "choices", None)
+        used = getattr(completion, "usage", None)
+        usage = used and UsageMetadata(
+            input_tokens=used.prompt_tokens,
+            output_tokens=used.completion_tokens,
+            total_tokens=used.total_tokens,
+        )
+        return AIMessage(
+            (choices[0].message.content or "") if choices else "",
+            response_metadata={"finish_reason": "length"},
+            usage_metadata=usage,
+        )
 
 
-class _UnsupportedMethodError(Exception):
-    pass
-
-
-_UNSUPPORTED = (_UnsupportedMethodError, NotImplementedError)
-
-
-def named(spec: str) -> LangChainChatModel:
-    """The model "provider:model", set up by LangChain's `init_chat_model`.
+def model_by_name(spec: str) -> LangChainChatModel:
+    """Return the model "provider:model", set up by LangChain's `init_chat_model`.
 
     Raises ModelUnavailableError with what to install or set.
     """
@@ -156,7 +110,7 @@ def named(spec: str) -> LangChainChatModel:
             f"The provider of {spec!r} needs a package that is not installed: {error}"
         ) from error
     except Exception as error:
-        # Of the kinds of ValueError, only the bare one is LangChain's own word on the name.
+        # A bare ValueError is LangChain's own error about the name; a kind of it is not.
         if type(error) is ValueError:
             raise ModelUnavailableError(
                 f"{spec!r} names no known provider. Write 'provider:model', for example "
@@ -170,12 +124,6 @@ def named(spec: str) -> LangChainChatModel:
     return LangChainChatModel(model, name=spec)
 
 
-def _reported(metadata: Mapping[str, Any]) -> str | None:
-    """The model that answered, by the provider's own word."""
-    found = metadata.get("model_name") or metadata.get("model")
-    return found if isinstance(found, str) else None
-
-
 def _name(model: "BaseChatModel") -> str:
     for attribute in ("model_name", "model", "model_id"):
         value = getattr(model, attribute, None)
@@ -184,18 +132,14 @@ def _name(model: "BaseChatModel") -> str:
     return type(model).__name__
 
 
-def _possible(model: "BaseChatModel") -> tuple[str, ...]:
-    """METHODS without those the model's profile rules out."""
-    profile = cast("Mapping[str, object]", getattr(model, "profile", None) or {})
-    ruled_out = {
-        method
-        for method, ability in (
-            ("json_schema", "structured_output"),
-            ("function_calling", "tool_calling"),
-        )
-        if profile.get(ability) is False
+def _config(request: ChatRequest) -> dict[str, Any]:
+    # LangGraph keeps runs with this tag out of the user's token stream. The callbacks of the
+    # surrounding run are inherited.
+    return {
+        "tags": ["nostream"],
+        "run_name": f"amem_{request.step}",
+        "metadata": {"amem_step": request.step},
     }
-    return tuple(method for method in METHODS if method not in ruled_out)
 
 
 def _structured(model: "BaseChatModel", method: str, schema: dict[str, object]) -> Any:
@@ -208,66 +152,14 @@ def _structured(model: "BaseChatModel", method: str, schema: dict[str, object]) 
             options["strict"] = True
         return model.with_structured_output(schema, **options)
     except (NotImplementedError, ValueError, TypeError, AttributeError) as error:
-        raise _UnsupportedMethodError(method) from error
+        raise NotImplementedError(method) from error
 
 
 def _messages(request: ChatRequest, method: str) -> list["BaseMessage"]:
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-    kinds = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
-    asked = request.messages
+    classes = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
+    messages = request.messages
     if method in ("json_mode", "plain"):
-        asked = with_schema(asked, request.schema)
-    return [kinds[each.role](each.content) for each in asked]
-
-
-def _raw(answer: Any) -> "AIMessage | None":
-    from langchain_core.messages import AIMessage
-
-    if isinstance(answer, Mapping):
-        answer = cast("Mapping[str, object]", answer).get("raw")
-    return answer if isinstance(answer, AIMessage) else None
-
-
-def _unfinished(error: Exception) -> "AIMessage | None":
-    """The answer within openai's complaint that it reached its length limit."""
-    from langchain_core.messages import AIMessage
-    from langchain_core.messages.ai import UsageMetadata
-
-    if type(error).__name__ != "LengthFinishReasonError":
-        return None
-    completion: Any = getattr(error, "completion", None)
-    choices = getattr(completion, "choices", None)
-    used = getattr(completion, "usage", None)
-    return AIMessage(
-        (choices[0].message.content or "") if choices else "",
-        response_metadata={"finish_reason": "length"},
-        usage_metadata=UsageMetadata(
-            input_tokens=used.prompt_tokens,
-            output_tokens=used.completion_tokens,
-            total_tokens=used.total_tokens,
-        )
-        if used
-        else None,
-    )
-
-
-def _refuses(message: "AIMessage") -> bool:
-    if message.additional_kwargs.get("refusal"):
-        return True
-    return any(block["type"] == "refusal" for block in message.content_blocks)
-
-
-def _read(
-    message: "AIMessage", schema: dict[str, object], *, cut_off: bool
-) -> tuple[str, dict[str, object] | None]:
-    """The answer as text, and the object in it.
-
-    LangChain's own parsers are not asked: they complete JSON that was cut off.
-    """
-    for call in () if cut_off else message.tool_calls:
-        if call["name"] == schema.get("title"):
-            return message.text or json.dumps(call["args"], ensure_ascii=False), call["args"]
-    attempts = [call["args"] or "" for call in message.invalid_tool_calls]
-    text = message.text or "\n".join(attempts)
-    return text, find_object(text, schema)
+        messages = with_schema(messages, request.schema)
+    return [classes[message.role](message.content) for message in messages]

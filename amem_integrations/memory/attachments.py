@@ -22,7 +22,7 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.note import clean_text
 from amem_integrations.embedders.dense import is_async
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.llms.deadline import within
+from amem_integrations.llms.failures import within
 
 _LOG = logging.getLogger(__name__)
 _MOST_NAME_CHARS = 200

@@ -24,8 +24,8 @@ from amem_integrations.formation.state import Settings
 from amem_integrations.formation.worker import Batch, Worker
 from amem_integrations.lifecycle.confidence import believing
 from amem_integrations.lifecycle.policy import policy_of
-from amem_integrations.llms.deadline import Deadline
-from amem_integrations.llms.resolve import resolve_chat_model
+from amem_integrations.llms.chat_models import resolve_chat_model
+from amem_integrations.llms.failures import Deadline
 from amem_integrations.memory.options import Options
 from amem_integrations.memory.pipeline import Wiring, form_taken, take
 from amem_integrations.recall.rerank import reranking_by
@@ -63,9 +63,9 @@ class MemoryParts:
         if chat_model is not None:
             chat_model = Deadline(chat_model, formation.model_timeout)
         if chat_model is not None and not formation.trace_content:
-            from amem_integrations.llms.tracing import VeiledModel
+            from amem_integrations.llms.tracing import RedactedModel
 
-            chat_model = VeiledModel(chat_model)
+            chat_model = RedactedModel(chat_model)
         analyst = options.analyst or (
             FreeAnalyst()
             if chat_model is None

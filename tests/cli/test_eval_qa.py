@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from amem_integrations.cli import eval_qa
 from amem_integrations.cli.app import app
 from amem_integrations.evaluation.questions import timed
-from amem_integrations.llms import resolve
+from amem_integrations.llms import chat_models
 from amem_integrations.llms.langchain import LangChainChatModel
 from amem_integrations.testing import ScriptedChatModel
 from tests.evaluation.qa.samples import CONVERSATIONS
@@ -38,7 +38,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> ScriptedChatModel:
     scripted = ScriptedChatModel(reply)
     adapted = LangChainChatModel(scripted, name="openai:gpt-4o-mini")
     monkeypatch.setattr(
-        resolve, "resolve_chat_model", lambda spec: None if spec is None else adapted
+        chat_models, "resolve_chat_model", lambda spec: None if spec is None else adapted
     )
     return scripted
 

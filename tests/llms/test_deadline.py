@@ -11,7 +11,7 @@ import pytest
 from amem_integrations import Status
 from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
 from amem_integrations.errors import AnalysisError, InvalidInputError
-from amem_integrations.llms.deadline import Deadline
+from amem_integrations.llms.failures import Deadline
 from tests.support import EMBEDDER, chat_model, judgement, open_memory
 
 REQUEST = ChatRequest("fuse", [Message("user", "tea")], {})

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amem_integrations.analysts.prompts import construct, fuse
-from amem_integrations.llms.json_answer import MAX_CHARS, find_object
+from amem_integrations.llms.chat_models import MAX_CHARS, find_object
 from tests.support import check_linear
 
 ANSWER = {"keywords": ["LRU", "快取"], "tags": ["design"], "context": 'Says "{no}", then </think>.'}

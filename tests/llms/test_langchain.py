@@ -17,8 +17,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from amem_integrations.analysts.prompts import construct
 from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
 from amem_integrations.errors import AnalysisError, InvalidInputError, ModelUnavailableError
+from amem_integrations.llms.chat_models import resolve_chat_model
 from amem_integrations.llms.langchain import LangChainChatModel
-from amem_integrations.llms.resolve import resolve_chat_model
 from amem_integrations.testing import ScriptedChatModel
 from tests.llms.provider import Answer, Provider, called, failed, said
 
@@ -146,7 +146,8 @@ def test_without_the_langchain_package_its_extra_is_named(
 
 def test_resolving_nothing_loads_no_framework() -> None:
     code = (
-        "import sys; from amem_integrations.llms.resolve import resolve_chat_model as r; r(None);"
+        "import sys; from amem_integrations.llms.chat_models import resolve_chat_model;"
+        "resolve_chat_model(None);"
         "import amem_integrations.analysts.llm;"
         "sys.exit(any(m.split('.')[0] in ('langchain', 'langchain_core', 'langgraph')"
         " for m in sys.modules))"

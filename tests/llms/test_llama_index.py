@@ -16,8 +16,8 @@ from llama_index.core.llms.function_calling import FunctionCallingLLM
 from amem_integrations.analysts.prompts import construct
 from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
 from amem_integrations.errors import AnalysisError
+from amem_integrations.llms.chat_models import resolve_chat_model
 from amem_integrations.llms.llama_index import LlamaIndexChatModel
-from amem_integrations.llms.resolve import resolve_chat_model
 from amem_integrations.testing.llama_index import (
     ScriptedFunctionCallingLLM,
     ScriptedLLM,
@@ -92,7 +92,7 @@ def test_a_model_of_unknown_name_is_named_by_its_class() -> None:
 def test_resolving_another_familys_model_imports_no_llama_index() -> None:
     program = """
 import sys
-from amem_integrations.llms.resolve import resolve_chat_model
+from amem_integrations.llms.chat_models import resolve_chat_model
 from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
 resolve_chat_model(ScriptedChatModel([]))
@@ -106,7 +106,7 @@ print("llama_index" in sys.modules)
 def test_resolving_a_llama_index_model_imports_no_langchain() -> None:
     program = """
 import sys
-from amem_integrations.llms.resolve import resolve_chat_model
+from amem_integrations.llms.chat_models import resolve_chat_model
 from amem_integrations.testing.llama_index import ScriptedLLM
 resolve_chat_model(ScriptedLLM([]))
 print(*sorted(name for name in sys.modules if name.startswith(("langchain", "langgraph"))))
