@@ -1,7 +1,7 @@
-"""A chat model's JSON as judgement values.
+"""A chat model's JSON, read as proposals.
 
 Types are coerced where there is one way to read them; anything else raises UnusableAnswerError,
-whose message can be shown to the model. Whether a proposal may be applied is formation's to say.
+whose message can be shown to the model. Formation decides whether a proposal is applied.
 """
 
 import math
@@ -10,19 +10,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from amem_integrations.analysts.prompts.link import KINDS
+from amem_integrations.analysts.prompts import KINDS
 from amem_integrations.core.analysis import (
     TURN_KINDS,
     Distilled,
     Evolution,
     IdeaProposal,
+    Judgement,
     LinkProposal,
     Understanding,
 )
 from amem_integrations.core.note import MAX_CONTEXT_CHARS, clean_terms, clean_text
 
-MAX_KEYWORDS = 8
-MAX_TAGS = 8
+MAX_KEYWORDS = MAX_TAGS = 8
 MAX_ITEMS = 32
 MAX_REASON_CHARS = 400
 MAX_DISTILLED_CHARS = 1_000
@@ -42,7 +42,7 @@ class UnusableAnswerError(Exception):
 
 
 def understanding(answer: Answer) -> Understanding:
-    """Keywords, tags and context; there must be a keyword and a context."""
+    """Return keywords, tags and context; there must be a keyword and a context."""
     keywords = _terms(answer, "keywords", MAX_KEYWORDS)
     context = _text(answer, "context", MAX_CONTEXT_CHARS)
     missing = [name for name, value in (("keywords", keywords), ("context", context)) if not value]
@@ -52,35 +52,34 @@ def understanding(answer: Answer) -> Understanding:
 
 
 def distilled(answer: Answer) -> Distilled | None:
-    """The note that several come to; None when they come to nothing."""
+    """Return the note that several come to; None if they come to nothing."""
     text = _text(answer, "text", MAX_DISTILLED_CHARS)
     return Distilled(text, understanding(answer)) if text else None
 
 
 def links(answer: Answer, offered: Mapping[str, str]) -> list[LinkProposal]:
-    """Link proposals; `offered` maps handles to note ids, and any other handle becomes "?…".
+    """Return link proposals, without links of no strength.
 
-    A link of no strength is none.
+    offered: note ids by handle; any other handle becomes "?…".
     """
     proposals: list[LinkProposal] = []
     for item in _items(answer, "links"):
         weight = _strength(item.get("strength"))
-        if weight <= 0.0:
-            continue
-        kind = _text(item, "kind", 40).lower()
-        proposals.append(
-            LinkProposal(
-                to=_note_id(item.get("to"), offered),
-                reason=_text(item, "reason", MAX_REASON_CHARS),
-                kind=kind if kind in KINDS else "related",
-                weight=weight,
+        if weight > 0.0:
+            kind = _text(item, "kind", 40).lower()
+            proposals.append(
+                LinkProposal(
+                    to=_note_id(item.get("to"), offered),
+                    reason=_text(item, "reason", MAX_REASON_CHARS),
+                    kind=kind if kind in KINDS else "related",
+                    weight=weight,
+                )
             )
-        )
     return proposals
 
 
 def evolutions(answer: Answer, offered: Mapping[str, str]) -> list[Evolution]:
-    """Evolutions; an empty field means keep, and one that keeps everything is left out."""
+    """Return evolutions; an empty field keeps the old one, and one that keeps all is left out."""
     proposals: list[Evolution] = []
     for item in _items(answer, "evolutions"):
         keywords = _terms(item, "keywords", MAX_KEYWORDS) or None
@@ -93,11 +92,17 @@ def evolutions(answer: Answer, offered: Mapping[str, str]) -> list[Evolution]:
     return proposals
 
 
-def ideas(answer: Answer, offered: Mapping[str, str], sentences: int) -> list[IdeaProposal]:
-    """The ideas of a turn of so many sentences, in order; there must be one at least.
+def judgement(answer: Answer, offered: Mapping[str, str]) -> Judgement:
+    """Return understanding, links and evolutions."""
+    return Judgement(
+        understanding(answer), tuple(links(answer, offered)), tuple(evolutions(answer, offered))
+    )
 
-    An idea begins with a sentence of the turn, the first with its first, each later than the
-    one before it. One that repeats or corrects a note not offered names it as "?…".
+
+def ideas(answer: Answer, offered: Mapping[str, str], sentences: int) -> list[IdeaProposal]:
+    """Return the ideas of a turn of so many sentences, in order, one at least.
+
+    The first idea begins with the first sentence, each other one later than the one before it.
     """
     found: list[IdeaProposal] = []
     for item in _items(answer, "ideas"):
@@ -118,23 +123,23 @@ def ideas(answer: Answer, offered: Mapping[str, str], sentences: int) -> list[Id
 
 
 def by_note(answer: Answer, new: Sequence[str]) -> dict[str, Answer]:
-    """What the answer to a batched question says of each of the handles `new`.
+    """Return what the answer to a batched question says of each of the handles `new`.
 
-    One that is missing was left out, or answered more than once. Raises UnusableAnswerError
-    when all are.
+    A handle is missing if it was left out, or answered more than once. Raises
+    UnusableAnswerError if all are.
     """
-    given = answer.get("notes")
-    named = cast("dict[str, object]", given) if isinstance(given, dict) else {}
+    notes = answer.get("notes")
+    named = cast("dict[str, object]", notes) if isinstance(notes, dict) else {}
     if named.keys() & set(new):
         items = [{**cast("Answer", it), "n": n} for n, it in named.items() if isinstance(it, dict)]
     else:
         items = _items(answer, "notes")
     handles = [_handle(item.get("n")) for item in items]
-    said = Counter(handles)
+    counts = Counter(handles)
     found = {
         handle: item
         for handle, item in zip(handles, items, strict=True)
-        if handle in new and said[handle] == 1
+        if handle in new and counts[handle] == 1
     }
     if not found:
         raise UnusableAnswerError('"notes" must hold one object for each new note, with its "n"')
@@ -148,12 +153,11 @@ def _terms(answer: Answer, name: str, limit: int) -> tuple[str, ...]:
     if isinstance(value, str):
         return clean_terms(_SEPARATORS.split(value), limit)
     if isinstance(value, list):
-        return clean_terms(map(_plain, cast("list[object]", value)), limit)
+        terms = cast("list[object]", value)
+        return clean_terms(
+            [str(term) if isinstance(term, int | float) else term for term in terms], limit
+        )
     raise UnusableAnswerError(f"{name} must be a list of strings")
-
-
-def _plain(term: object) -> object:
-    return str(term) if isinstance(term, int | float) else term
 
 
 def _text(answer: Answer, name: str, limit: int) -> str:
@@ -189,7 +193,6 @@ def _handle(value: object) -> str:
 
 
 def _strength(value: object) -> float:
-    """A number in [0, 1]; 1 where none was given."""
     try:
         number = float(value) if isinstance(value, int | float | str) else 1.0
     except (ValueError, OverflowError):

@@ -1,14 +1,14 @@
-"""Links without a model: mutual nearness, shared rare terms, and conversation order.
+"""Links without a model: mutual nearness, shared rare terms, and the order of a conversation.
 
 Each signal alone can mislead: an embedder that does not know the language finds everything
 near, and two notes can share a word by chance. Together they decide, each with its reason.
-Called by the LLM-free analyst only.
 """
 
 from collections.abc import Sequence
 from statistics import median
 
-from amem_integrations.analysts import note_types, terms, words
+from amem_integrations.analysts import terms, words
+from amem_integrations.analysts.note_types import is_question
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.analysts.words import NAME, Word
 from amem_integrations.core.analysis import KINDS_SEEN, Candidate, LinkProposal, Subject
@@ -32,7 +32,7 @@ _FLOOR = 0.1
 
 
 def propose_links(subject: Subject, corpus: Corpus) -> list[LinkProposal]:
-    """At most MAX_LINKS links, strongest first; weight in (0, 1], a reason each."""
+    """Return at most MAX_LINKS links, the strongest first."""
     own = _compared(subject.note, corpus)
     if not own:
         return []
@@ -51,7 +51,7 @@ def propose_links(subject: Subject, corpus: Corpus) -> list[LinkProposal]:
 
 
 def quoted(names: Sequence[str], chinese: bool) -> str:
-    """'a', 'b' and 'c', as the language has it."""
+    """Return 'a', 'b' and 'c', as the language writes it."""
     marked = [f"“{name}”" if chinese else f"'{name}'" for name in names]
     if len(marked) < 2:
         return "".join(marked)
@@ -60,7 +60,7 @@ def quoted(names: Sequence[str], chinese: bool) -> str:
 
 
 def _compared(note: Note, corpus: Corpus) -> list[Word]:
-    """The words that can show a shared matter; a number of one or two digits shows none."""
+    """Return the words that can show a shared matter; a number of one or two digits shows none."""
     speaker = words.keys(note.speaker) if note.speaker else frozenset[str]()
     found = terms.telling(note.content, corpus, without=speaker, limit=_COMPARED_WORDS)
     return [word for word in found if not word.number or len(word.key) > 2]
@@ -69,7 +69,7 @@ def _compared(note: Note, corpus: Corpus) -> list[Word]:
 def _matter(
     candidate: Candidate, own: Sequence[Word], usual: float, corpus: Corpus, chinese: bool
 ) -> LinkProposal | None:
-    """A link to the candidate, if words and nearness together say that it belongs."""
+    """Return a link to the candidate, if words and nearness together suffice."""
     shared = _shared(own, candidate.note)
     evidence = sum(min(word.weight, NAME) * corpus.rarity(word.key) ** 2 for word in shared)
     by_words = evidence / (evidence + 1)
@@ -95,7 +95,7 @@ def _shared(own: Sequence[Word], other: Note) -> list[Word]:
 
 
 def _nearness(candidate: Candidate, usual: float) -> float:
-    """How near the two are to each other beyond what is usual here, in [0, 1)."""
+    """Return how near the two are to each other beyond the usual, in [0, 1)."""
     if candidate.reverse_rank is None or usual > _BLIND:
         return 0.0
     beyond = min(1.0, max(0.0, (candidate.similarity - usual) / _FULL))
@@ -103,10 +103,10 @@ def _nearness(candidate: Candidate, usual: float) -> float:
 
 
 def _usual_similarities(candidates: Sequence[Candidate]) -> dict[str, float]:
-    """For each candidate, the similarity from which on nearness begins to mean something.
+    """Return for each candidate the similarity above which nearness means something.
 
-    Embedders differ in scale, and one that does not know a script finds all texts in it alike:
-    so a candidate is held against the others in its script. Too few of them tell nothing.
+    Embedders differ in scale, and one that does not know a script finds all its texts alike, so
+    a candidate is compared with the others in its script. Too few of them tell nothing.
     """
     scripts = {each.note.id: words.script(each.note.content) for each in candidates}
     usual: dict[str, float] = {}
@@ -128,10 +128,7 @@ def _reason(shared: Sequence[Word], mutual: bool, chinese: bool) -> str:
 
 
 def _turn_before(subject: Subject) -> Note | None:
-    """The turn right before the subject in its session, unless it says nothing.
-
-    By `sequence` where the subject has one, else by the order in which turns came.
-    """
+    """Return the turn right before the subject in its session, unless it says nothing."""
     note = subject.note
     if note.session is None:
         return None
@@ -149,7 +146,7 @@ def _turn_before(subject: Subject) -> Note | None:
 
 
 def _sequence(before: Note, chinese: bool) -> LinkProposal:
-    asked = note_types.kind_of(before.content) == "question"
+    asked = is_question(before.content)
     who = before.speaker
     if chinese:
         turn = f"{who}的" if who else "前一条"

@@ -1,8 +1,4 @@
-"""The analyst that asks a chat model (paper §3.1–3.3).
-
-Builds the questions, reads the answers, and asks again where that can help. The model itself is
-behind `io.chat`; what of a proposal is applied is decided by formation.
-"""
+"""The analyst that asks a chat model (paper §3.1–3.3)."""
 
 import json
 import logging
@@ -10,10 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from amem_integrations.analysts import answers
-from amem_integrations.analysts.prompts import batch, construct, distil, evolve, fuse, link
-from amem_integrations.analysts.prompts import turn as segment
-from amem_integrations.analysts.prompts.rendering import cut, handles
+from amem_integrations.analysts import answers, prompts
+from amem_integrations.analysts.answers import Answer, UnusableAnswerError
 from amem_integrations.core.analysis import (
     ChatReply,
     ChatRequest,
@@ -43,12 +37,12 @@ _QUOTED_CHARS = 2000
 T = TypeVar("T")
 
 
-class ChatAnalyst:
+class LLMAnalyst:
     """Judges notes by asking a chat model, one call a judgement when all goes well.
 
     instructions: a domain's vocabulary and rules, added to every question.
     repair: ask once more, with the problem, when an answer cannot be read.
-    attempts: how often a question is asked when the failure may pass; the repair comes on top.
+    attempts: how often a question is asked when the failure may pass, without the repair.
 
     Every method raises AnalysisError: the chat model's own, or with the reason "unparsable" or
     "empty" when the answers stayed unusable.
@@ -73,96 +67,82 @@ class ChatAnalyst:
         self.attempts = attempts
 
     async def construct(self, io: IO, subject: Subject) -> Understanding:
-        return await self._understand(io, "construct", subject)
+        return await self._understand(io, subject, "construct")
 
     async def link(self, io: IO, subject: Subject) -> list[LinkProposal]:
-        offered = handles(subject.candidates)
+        offered = prompts.handles(subject.candidates)
         if not offered:
             return []
-        messages = link.messages(subject, instructions=self.instructions)
-        request = ChatRequest("link", messages, link.schema(offered))
+        request = prompts.link_request(subject, self.instructions)
         return await self._ask(io, request, lambda answer: answers.links(answer, offered))
 
     async def evolve(
         self, io: IO, subject: Subject, links: Sequence[LinkProposal]
     ) -> list[Evolution]:
-        offered = handles(subject.candidates)
+        offered = prompts.handles(subject.candidates)
         if not offered:
             return []
-        messages = evolve.messages(subject, links, instructions=self.instructions)
-        request = ChatRequest("evolve", messages, evolve.schema(offered))
+        request = prompts.evolve_request(subject, links, self.instructions)
         return await self._ask(io, request, lambda answer: answers.evolutions(answer, offered))
 
     async def fuse(self, io: IO, subject: Subject) -> Judgement:
-        offered = handles(subject.candidates)
+        offered = prompts.handles(subject.candidates)
         if not offered:
-            return Judgement(await self._understand(io, "fuse", subject))
-
-        messages = fuse.messages(subject, instructions=self.instructions)
-        request = ChatRequest("fuse", messages, fuse.schema(offered))
-        return await self._ask(io, request, lambda answer: _judgement(answer, offered))
+            return Judgement(await self._understand(io, subject, "fuse"))
+        request = prompts.fuse_request(subject, self.instructions)
+        return await self._ask(io, request, lambda answer: answers.judgement(answer, offered))
 
     async def batch(self, io: IO, subjects: Sequence[Subject]) -> list[Judgement | AnalysisError]:
         new = [subject.note for subject in subjects]
         known = {each.note.id: each.note for subject in subjects for each in subject.candidates}
         others = known.keys() - {note.id for note in new}
         older = sorted((known[id] for id in others), key=lambda note: (note.created_at, note.id))
-        offered = batch.numbered(older, new)
+        offered = prompts.numbered([*older, *new])
         handles = list(offered)[-len(new) :]
 
-        def read(answer: answers.Answer) -> list[Judgement | AnalysisError]:
-            said = answers.by_note(answer, handles)
-            return [_judged(said.get(handle), _until(offered, handle)) for handle in handles]
+        def read(answer: Answer) -> list[Judgement | AnalysisError]:
+            by_handle = answers.by_note(answer, handles)
+            return [_batched(by_handle.get(handle), offered, handle) for handle in handles]
 
-        messages = batch.messages(older, new, instructions=self.instructions)
-        request = ChatRequest("batch", messages, batch.schema(offered, len(new)))
+        request = prompts.batch_request(older, new, self.instructions)
         return await self._ask(io, request, read, insist=False)
 
     async def segment(self, io: IO, turn: Turn) -> list[IdeaProposal]:
-        """Asked once: what cannot be read is not asked for again, statistics stand ready."""
-        offered = handles(turn.candidates)
-        size = len(turn.sentences)
-        messages = segment.messages(turn, instructions=self.instructions)
-        reply = await io.chat(ChatRequest("segment", messages, segment.schema(size, offered)))
+        """Ask once: an answer that cannot be read is not repaired, since statistics stand ready."""
+        offered = prompts.handles(turn.candidates)
+        reply = await io.chat(prompts.segment_request(turn, self.instructions))
         try:
-            return _read(reply, lambda answer: answers.ideas(answer, offered, size))
-        except answers.UnusableAnswerError as problem:
+            return answers.ideas(_data(reply), offered, len(turn.sentences))
+        except UnusableAnswerError as problem:
             raise _failure("segment", problem, retryable=False) from problem
 
     async def distil(self, io: IO, notes: Sequence[Note]) -> Distilled | None:
-        messages = distil.messages(notes, instructions=self.instructions)
-        request = ChatRequest("distil", messages, distil.SCHEMA)
+        request = prompts.distil_request(notes, self.instructions)
         return await self._ask(io, request, answers.distilled)
 
-    async def _understand(self, io: IO, step: str, subject: Subject) -> Understanding:
-        messages = construct.messages(subject, instructions=self.instructions)
-        request = ChatRequest(step, messages, construct.SCHEMA)
+    async def _understand(self, io: IO, subject: Subject, step: str) -> Understanding:
+        request = prompts.construct_request(subject, self.instructions, step=step)
         return await self._ask(io, request, answers.understanding)
 
     async def _ask(
-        self,
-        io: IO,
-        request: ChatRequest,
-        read: Callable[[answers.Answer], T],
-        *,
-        insist: bool = True,
+        self, io: IO, request: ChatRequest, read: Callable[[Answer], T], *, insist: bool = True
     ) -> T:
-        """What `read` makes of the answer; repaired once in all, retried while that may help.
+        """Return what `read` makes of the answer; repaired once in all, retried where that helps.
 
         insist: also retry when the repaired answer is no more usable than the first.
         """
         from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
-        repairs, asked = int(self.repair), request
+        repairs, question = int(self.repair), request
 
         async def attempt() -> T:
-            nonlocal repairs, asked
-            first, asked = asked, replace(request, again=True)
+            nonlocal repairs, question
+            first, question = question, replace(request, again=True)
             reply = await io.chat(first)
             while True:
                 try:
-                    return _read(reply, read)
-                except answers.UnusableAnswerError as problem:
+                    return read(_data(reply))
+                except UnusableAnswerError as problem:
                     _LOG.debug("A %s answer is %s.", request.step, problem.reason)
                     if not repairs:
                         raise _failure(request.step, problem, retryable=insist) from problem
@@ -171,48 +151,37 @@ class ChatAnalyst:
                 reply = await io.chat(follow_up)
 
         retrying = AsyncRetrying(
-            # With a sleep of io's own, tenacity awaits nothing else, so `ports.run` can drive it.
+            # With a sleep of io's own, tenacity awaits nothing else, so `run` can drive it.
             sleep=io.sleep,
             stop=stop_after_attempt(self.attempts),
             wait=_pause,
-            retry=retry_if_exception(_worth_asking_again),
+            retry=retry_if_exception(_may_pass),
             reraise=True,
         )
         return await retrying(attempt)
 
 
-def _judgement(answer: answers.Answer, offered: Mapping[str, str]) -> Judgement:
-    return Judgement(
-        answers.understanding(answer),
-        tuple(answers.links(answer, offered)),
-        tuple(answers.evolutions(answer, offered)),
-    )
-
-
-def _judged(answer: answers.Answer | None, offered: Mapping[str, str]) -> Judgement | AnalysisError:
-    """What a batched answer says of one note."""
+def _batched(
+    answer: Answer | None, offered: Mapping[str, str], handle: str
+) -> Judgement | AnalysisError:
+    """Read what a batched answer says of the note `handle`; it may name itself and older notes."""
+    older = {each: id for each, id in offered.items() if int(each) <= int(handle)}
     try:
         if answer is None:
-            raise answers.UnusableAnswerError("it leaves the note out, or has it twice")
-        return _judgement(answer, offered)
-    except answers.UnusableAnswerError as problem:
+            raise UnusableAnswerError("it leaves the note out, or has it twice")
+        return answers.judgement(answer, older)
+    except UnusableAnswerError as problem:
         return _failure("batch", problem, retryable=True)
 
 
-def _until(offered: Mapping[str, str], handle: str) -> dict[str, str]:
-    """The handles that the note `handle` can name: those before it, and its own."""
-    return {each: id for each, id in offered.items() if int(each) <= int(handle)}
-
-
-def _read(reply: ChatReply, read: Callable[[answers.Answer], T]) -> T:
-    if reply.data is None:
-        cut_off = "truncated" in reply.notes
-        raise answers.UnusableAnswerError(
-            "it was cut off at the model's output limit; be shorter"
-            if cut_off
-            else "it holds no JSON object that fits"
-        )
-    return read(reply.data)
+def _data(reply: ChatReply) -> Answer:
+    if reply.data is not None:
+        return reply.data
+    raise UnusableAnswerError(
+        "it was cut off at the model's output limit; be shorter"
+        if "truncated" in reply.notes
+        else "it holds no JSON object that fits"
+    )
 
 
 def _follow_up(request: ChatRequest, reply: ChatReply, problem: Exception) -> ChatRequest:
@@ -221,13 +190,13 @@ def _follow_up(request: ChatRequest, reply: ChatReply, problem: Exception) -> Ch
         f"That answer cannot be used: {problem}. Answer again, with one JSON object that fits "
         f"this schema and nothing else: {schema}"
     )
-    # Several providers reject a message without text.
-    said = [Message("assistant", cut(reply.text, _QUOTED_CHARS))] if reply.text.strip() else []
-    messages = [*request.messages, *said, Message("user", again)]
+    messages = [*request.messages, Message("user", again)]
+    if reply.text.strip():  # several providers reject a message without text
+        messages.insert(-1, Message("assistant", prompts.cut(reply.text, _QUOTED_CHARS)))
     return replace(request, messages=messages, again=True)
 
 
-def _failure(step: str, problem: answers.UnusableAnswerError, *, retryable: bool) -> AnalysisError:
+def _failure(step: str, problem: UnusableAnswerError, *, retryable: bool) -> AnalysisError:
     return AnalysisError(
         f"The model's answer to {step} cannot be used: {problem}. A model that keeps doing this "
         "needs a larger output limit, or is too small for the task.",
@@ -236,8 +205,8 @@ def _failure(step: str, problem: answers.UnusableAnswerError, *, retryable: bool
     )
 
 
-def _worth_asking_again(error: BaseException) -> bool:
-    # Someone who asks for a longer wait than this gets it from whoever retries the note.
+def _may_pass(error: BaseException) -> bool:
+    # A longer wait than this is left to the retry of the note.
     return (
         isinstance(error, AnalysisError)
         and error.retryable
@@ -246,7 +215,7 @@ def _worth_asking_again(error: BaseException) -> bool:
 
 
 def _pause(state: "RetryCallState") -> float:
-    """Seconds before the next attempt: what the provider asks for, else doubling from 1."""
+    """Return the seconds before the next attempt: the provider's wish, else doubling from 1."""
     error = state.outcome.exception() if state.outcome else None
     if not isinstance(error, AnalysisError) or error.reason in ("unparsable", "empty"):
         return 0.0

@@ -1,12 +1,11 @@
-"""What kind of note a text is, by simple cues in English and Chinese.
+"""Types of notes, recognised by simple cues in English and Chinese.
 
-The kinds are a closed vocabulary in English, so that one filter finds all decisions whatever
-language they were taken in. Called by the LLM-free analyst only.
+The types are English words, so that one filter finds all decisions in any language.
 """
 
 import re
 
-KINDS = ("question", "correction", "decision", "preference", "problem", "plan", "remark")
+NOTE_TYPES = ("question", "correction", "decision", "preference", "problem", "plan", "remark")
 
 _TAIL_CHARS = 40
 _MAX_CHARS = 4000
@@ -15,10 +14,10 @@ _QUESTION_END = re.compile(r"[?\uff1f\u061f][\s\"'”’)\uff09]*$")
 _QUESTION_MARK = re.compile(r"[\uff1f\u061f]|\?(?=\s|$|[^\x00-\x7f])")
 _QUESTION_CHINESE = re.compile(r"(?:吗|呢|几点|哪里|哪儿|怎么办)[。\s]*$")
 
-# The first kind whose cue is found is taken: the more telling ones stand first.
+# The first type whose cue is found is taken.
 _CUES = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
+    (note_type, re.compile(pattern, re.IGNORECASE))
+    for note_type, pattern in (
         (
             "correction",
             r"\bforget (?:that|what i said|the old)\b|\bi was wrong\b|\bmy mistake\b|\bcorrection\b"
@@ -57,11 +56,15 @@ _CUES = tuple(
 )
 
 
-def kind_of(text: str) -> str | None:
-    """The kind of note that `text` is, or None where no cue is clear."""
+def note_type_of(text: str) -> str | None:
+    """Return the type of note that `text` is, or None where no cue is clear."""
     text = text[:_MAX_CHARS].strip()
     tail = text[-_TAIL_CHARS:]
     if _QUESTION_END.search(tail) or _QUESTION_CHINESE.search(tail):
         return "question"
-    found = next((kind for kind, cue in _CUES if cue.search(text)), None)
+    found = next((note_type for note_type, cue in _CUES if cue.search(text)), None)
     return found or ("question" if _QUESTION_MARK.search(text) else None)
+
+
+def is_question(text: str) -> bool:
+    return note_type_of(text) == "question"

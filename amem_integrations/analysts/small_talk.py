@@ -1,7 +1,6 @@
-"""Courtesies: greetings, thanks, acknowledgements and fillers, in English, Chinese and some more.
+"""Small talk: greetings, thanks, acknowledgements and fillers, in English, Chinese and some more.
 
-Only what is nothing else counts: one word that is not listed here, and a text says something.
-To refuse is to say something. `turns_free` asks; the lists are data.
+A text is small talk only if all its words are listed here. To refuse is to say something.
 """
 
 import re
@@ -11,15 +10,15 @@ from enum import StrEnum
 MAX_WORDS = 24
 
 
-class Courtesy(StrEnum):
-    """What a text of courtesies does: it may answer a question, or nothing at all."""
+class SmallTalk(StrEnum):
+    """Kinds of small talk: it may answer a question, or nothing at all."""
 
     ANSWER = "answer"
     FILLER = "filler"
 
 
-def _entries(text: str) -> frozenset[tuple[str, ...]]:
-    return frozenset(tuple(line.split()) for line in text.splitlines() if line.strip())
+def _phrases(text: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(tuple(phrase.split()) for phrase in text.split(","))
 
 
 def _words(text: str) -> frozenset[str]:
@@ -42,101 +41,32 @@ _FILLERS = _words("""
     grazie ciao bedankt hoi спасибо привет пока
     감사합니다 고마워 고마워요 안녕 안녕하세요 شكرا مرحبا धन्यवाद नमस्ते
 """)
-# They say nothing between the words above; a text of these alone is no courtesy.
+# They may stand between the words above; a text of these alone is no small talk.
 _BETWEEN = _words("""
     a an the and to for of so very really too much that that's thats this it it's its is was are
     am be you you're youre your i i'm im me my everyone everybody all both guys folks team again
     then just such about what how
 """)
 _PHRASES = {
-    Courtesy.ANSWER: _entries("""
-        of course
-        sounds good
-        sounds great
-        sounds like a plan
-        will do
-        got it
-        no problem
-        go ahead
-        i agree
-        you're right
-        me too
-        why not
-        makes sense
-        sure thing
-        you got it
-        i will
+    SmallTalk.ANSWER: _phrases("""
+        of course, sounds good, sounds great, sounds like a plan, will do, got it, no
+        problem, go ahead, i agree, you're right, me too, why not, makes sense, sure
+        thing, you got it, i will
     """),
-    Courtesy.FILLER: _entries("""
-        thanks a lot
-        thanks a bunch
-        good morning
-        good afternoon
-        good evening
-        good night
-        good day
-        morning all
-        morning both
-        no worries
-        my pleasure
-        you bet
-        any time
-        i see
-        i know right
-        how are you
-        how are you doing
-        how are things
-        how have you been
-        how's it going
-        how is it going
-        what's up
-        what's new
-        long time no see
-        good to see you
-        great to see you
-        nice to see you
-        good to hear from you
-        great to hear from you
-        nice to meet you
-        see you
-        see you soon
-        see you later
-        see you then
-        see ya
-        talk soon
-        talk to you later
-        talk to you soon
-        catch you later
-        take care
-        have a good day
-        have a great day
-        have a nice day
-        have a good one
-        have a good weekend
-        keep it up
-        keep up the good work
-        good luck
-        well done
-        good job
-        great job
-        nice work
-        you too
-        you're a star
-        you're the best
-        you rock
-        you got this
-        you've got this
-        for now
-        enjoy it
-        enjoy yourself
-        have fun
-        hang in there
-        go for it
-        can't wait
-        i'm here for you
-        just wanted to say hi
-        oh my god
-        oh no
+    SmallTalk.FILLER: _phrases("""
+        thanks a lot, thanks a bunch, good morning, good afternoon, good evening, good
+        night, good day, morning all, morning both, no worries, my pleasure, you bet,
+        any time, i see, i know right, how are you, how are you doing, how are things,
+        how have you been, how's it going, how is it going, what's up, what's new, long
+        time no see, good to see you, great to see you, nice to see you, good to hear
+        from you, great to hear from you, nice to meet you, see you, see you soon, see
+        you later, see you then, see ya, talk soon, talk to you later, talk to you soon,
+        catch you later, take care, have a good day, have a great day, have a nice day,
+        have a good one, have a good weekend, keep it up, keep up the good work, good
+        luck, well done, good job, great job, nice work, you too, you're a star, you're
+        the best, you rock, you got this, you've got this, for now, enjoy it, enjoy
+        yourself, have fun, hang in there, go for it, can't wait, i'm here for you, just
+        wanted to say hi, oh my god, oh no
     """),
 }
 _LONGEST = max(len(phrase) for phrases in _PHRASES.values() for phrase in phrases)
@@ -166,43 +96,39 @@ _ANSWERING_SIGNS = frozenset("👍👎👌✅✔❌✖🆗🙆🙅💯🙋")
 _MEANINGFUL_SIGN = re.compile(r"[=<>+/\\|$€£¥%{}\[\]`_\u2190-\u22ff]")
 
 
-def courtesy(text: str, names: Collection[str] = ()) -> Courtesy | None:
-    """What kind of courtesy `text` is, if it is nothing but that; None if it says anything else.
+def classify_small_talk(text: str, names: Collection[str] = ()) -> SmallTalk | None:
+    """Return the kind of small talk that `text` is; None if it says anything else.
 
-    names: folded words of the names of those who talk, which may be called by the first
-    letters of them. A text without any word, such as a smiley, is a courtesy too.
+    names: folded words of the names of those who talk; their first letters are names too. A text
+    without any word, such as a smiley, is small talk.
     """
-    signs = _TOKEN.sub("", text)
-    if _MEANINGFUL_SIGN.search(signs):
+    if _MEANINGFUL_SIGN.search(_TOKEN.sub("", text)):
         return None
     tokens = [token.replace("\u2019", "'").casefold() for token in _TOKEN.findall(text)]
     if len(tokens) > MAX_WORDS:
         return None
-    answers = not _ANSWERING_SIGNS.isdisjoint(text)
+    kinds = [SmallTalk.ANSWER] if not _ANSWERING_SIGNS.isdisjoint(text) else []
     polite = not tokens
     at = 0
     while at < len(tokens):
-        phrase = _phrase_at(tokens, at)
-        if phrase is not None:
-            size, kind = phrase
-        else:
-            size, kind = 1, _kind_of(tokens[at], names)
+        size, kind = _phrase_at(tokens, at) or (1, _word_kind(tokens[at], names))
         if kind is None:
             return None
-        polite = polite or kind != ""
-        answers = answers or kind is Courtesy.ANSWER
+        if kind:
+            polite = True
+            kinds.append(SmallTalk(kind))
         at += size
     if not polite:
         return None
-    return Courtesy.ANSWER if answers else Courtesy.FILLER
+    return SmallTalk.ANSWER if SmallTalk.ANSWER in kinds else SmallTalk.FILLER
 
 
-def is_courteous(word: str) -> bool:
-    """Whether a folded word is one that courtesies are made of."""
+def is_small_talk(word: str) -> bool:
+    """Return whether a folded word is one of small talk."""
     return word in _FILLERS or word in _ANSWERS or _chinese(word) is not None
 
 
-def _phrase_at(tokens: Sequence[str], at: int) -> tuple[int, Courtesy] | None:
+def _phrase_at(tokens: Sequence[str], at: int) -> tuple[int, SmallTalk] | None:
     for size in range(min(_LONGEST, len(tokens) - at), 1, -1):
         part = tuple(tokens[at : at + size])
         for kind, phrases in _PHRASES.items():
@@ -211,13 +137,13 @@ def _phrase_at(tokens: Sequence[str], at: int) -> tuple[int, Courtesy] | None:
     return None
 
 
-def _kind_of(token: str, names: Collection[str]) -> Courtesy | str | None:
-    """The kind of a word; "" for one that may stand between courtesies, None for any other."""
+def _word_kind(token: str, names: Collection[str]) -> SmallTalk | str | None:
+    """Return the kind of a word; "" for one that may stand between others, None for any other."""
     for form in (token, _STRETCHED.sub(r"\1", token), _STRETCHED.sub(r"\1\1", token)):
         if form in _ANSWERS:
-            return Courtesy.ANSWER
+            return SmallTalk.ANSWER
         if form in _FILLERS or _LAUGHTER.fullmatch(form):
-            return Courtesy.FILLER
+            return SmallTalk.FILLER
         if form in _BETWEEN:
             return ""
     if (chinese := _chinese(token)) is not None:
@@ -227,9 +153,9 @@ def _kind_of(token: str, names: Collection[str]) -> Courtesy | str | None:
     return None
 
 
-def _chinese(run: str) -> Courtesy | None:
-    """The kind of a run of Chinese or Japanese signs, if courtesies are all that is in it."""
-    kind: Courtesy | None = None
+def _chinese(run: str) -> SmallTalk | None:
+    """Return the kind of a run of Chinese or Japanese signs, if it is all small talk."""
+    kind: SmallTalk | None = None
     at = 0
     while at < len(run):
         sizes = range(min(_LONGEST_CHINESE, len(run) - at), 0, -1)
@@ -238,7 +164,7 @@ def _chinese(run: str) -> Courtesy | None:
         if piece is None and (kind is None or run[at] not in _PARTICLES):
             return None
         if piece in _CHINESE_ANSWERS:
-            kind = Courtesy.ANSWER
+            kind = SmallTalk.ANSWER
         at += len(piece or run[at])
-        kind = kind or Courtesy.FILLER
+        kind = kind or SmallTalk.FILLER
     return kind

@@ -1,17 +1,17 @@
-"""The LLM-free analyst: what `model=None` means.
+"""The analyst that asks no model: what `model=None` means.
 
-Understands a note by term statistics, links by mutual nearness and shared rare terms and by
-conversation order, and lets a neighbour evolve by merging terms. What it writes about a note
-is in that note's own words. Deterministic, asks no model, stores nothing. Words and phrases
-come from `terms`, links from `links_free`, what kind a note is from `kinds`.
+Keywords are the salient terms of a note, links follow from nearness, shared rare terms and the
+order of a conversation, and a neighbour evolves by taking in terms. Deterministic.
 """
 
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
-from amem_integrations.analysts import note_types, terms, words
+from amem_integrations.analysts import terms, words
 from amem_integrations.analysts.links import SEQUENCE, SHARED_WORDS, propose_links, quoted
-from amem_integrations.analysts.readable import legible
+from amem_integrations.analysts.note_types import NOTE_TYPES, note_type_of
 from amem_integrations.analysts.terms import Corpus, Term
 from amem_integrations.core.analysis import (
     BY_STATISTICS,
@@ -26,7 +26,7 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note, clean_terms, clean_text
 from amem_integrations.errors import AnalysisError
 
-__all__ = ["FreeAnalyst"]
+__all__ = ["StatisticalAnalyst"]
 
 MAX_KEYWORDS = 5
 MAX_TAGS = 3
@@ -38,8 +38,8 @@ MAX_EVOLVED_TAGS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class FreeAnalyst:
-    """Implements `ports.Analyst` by statistics (paper §3.1–3.3 without a model).
+class StatisticalAnalyst:
+    """Judges notes by statistics (paper §3.1–3.3 without a model).
 
     Attributes:
         name: what revisions call it.
@@ -48,9 +48,9 @@ class FreeAnalyst:
 
     Examples:
         >>> from amem_integrations.core.analysis import Subject
-        >>> from amem_integrations.analysts.statistical import FreeAnalyst
+        >>> from amem_integrations.analysts.statistical import StatisticalAnalyst
         >>> note = memory.add("Calvin wants an LRU policy for the cache", formation="off")
-        >>> about = memory.perform(lambda _, io: FreeAnalyst().construct(io, Subject(note)))
+        >>> about = memory.perform(lambda _, io: StatisticalAnalyst().construct(io, Subject(note)))
         >>> "LRU policy" in about.keywords
         True
     """
@@ -60,46 +60,46 @@ class FreeAnalyst:
     needs_statistics: bool = True
 
     async def construct(self, io: IO, subject: Subject) -> Understanding:
-        """`Analyst.construct`: up to 5 keywords, up to 3 tags, one sentence of the note.
+        """Return up to 5 keywords, up to 3 tags and one sentence of the note.
 
         Args:
-            io: not asked for anything.
+            io: not used.
             subject: the note, and what puts it in perspective.
         """
-        subject = legible(subject)
+        subject = _readable(subject)
         return _understanding(subject.note, _corpus(subject))
 
     async def link(self, io: IO, subject: Subject) -> list[LinkProposal]:
-        """`Analyst.link`: to the candidates of the same matter, and to the turn just before.
+        """Return links to candidates of the same matter, and to the turn just before.
 
         Args:
-            io: not asked for anything.
+            io: not used.
             subject: the note, and what puts it in perspective.
         """
-        subject = legible(subject)
+        subject = _readable(subject)
         return propose_links(subject, _corpus(subject))
 
     async def evolve(
         self, io: IO, subject: Subject, links: Sequence[LinkProposal]
     ) -> list[Evolution]:
-        """`Analyst.evolve`: for linked neighbours, the terms by which they are now known.
+        """Return the terms by which linked neighbours are now known.
 
         Args:
-            io: not asked for anything.
+            io: not used.
             subject: the note, and what puts it in perspective.
             links: those proposed for it.
         """
-        subject = legible(subject)
+        subject = _readable(subject)
         return _evolutions(subject, links, _corpus(subject))
 
     async def fuse(self, io: IO, subject: Subject) -> Judgement:
-        """`Analyst.fuse`: all three, over statistics taken once.
+        """Return all three.
 
         Args:
-            io: not asked for anything.
+            io: not used.
             subject: the note, and what puts it in perspective.
         """
-        subject = legible(subject)
+        subject = _readable(subject)
         corpus = _corpus(subject)
         understanding = _understanding(subject.note, corpus)
         links = propose_links(subject, corpus)
@@ -107,29 +107,62 @@ class FreeAnalyst:
         return Judgement(understanding, tuple(links), tuple(evolutions))
 
     async def batch(self, io: IO, subjects: Sequence[Subject]) -> list[Judgement | AnalysisError]:
-        """`Analyst.batch`: all three of each subject, by its own candidates.
+        """Return all three of each subject, by its own candidates.
 
         Args:
-            io: not asked for anything.
+            io: not used.
             subjects: the notes, oldest first.
         """
         return [await self.fuse(io, subject) for subject in subjects]
 
     async def segment(self, io: IO, turn: Turn) -> None:
-        """`Analyst.segment`: knows no more about a turn than was found by statistics before.
+        """Return None: statistics have split the turn already.
 
         Args:
-            io: not asked for anything.
+            io: not used.
             turn: the turn.
         """
 
     async def distil(self, io: IO, notes: Sequence[Note]) -> None:
-        """`Analyst.distil`: writes nothing that no note says.
+        """Return None: statistics write no text of their own.
 
         Args:
-            io: not asked for anything.
+            io: not used.
             notes: those of one matter.
         """
+
+
+# A value that is indexed whole has its JSON for content. To term statistics its keys would be
+# words that all such notes share, so only the texts in it are read.
+
+
+def _readable(subject: Subject) -> Subject:
+    return Subject(
+        _read(subject.note),
+        tuple(replace(each, note=_read(each.note)) for each in subject.candidates),
+        tuple(map(_read, subject.background)),
+    )
+
+
+def _read(note: Note) -> Note:
+    if note.value_json is None or not note.content.startswith(("{", "[")):
+        return note
+    try:
+        value = json.loads(note.content)
+    except (ValueError, RecursionError):
+        return note
+    text = "\n".join(_texts(value))
+    return replace(note, content=text, parts=None) if text.strip() else note
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _texts([*cast("dict[str, Any]", value).values()])
+    elif isinstance(value, list):
+        for item in cast("list[Any]", value):
+            yield from _texts(item)
 
 
 def _corpus(subject: Subject) -> Corpus:
@@ -152,19 +185,19 @@ def _salient(note: Note, corpus: Corpus) -> list[Term]:
 
 
 def _tags(note: Note, found: Sequence[Term], corpus: Corpus) -> list[str]:
-    """The kind of note, where that is clear; then words that recur in the background."""
+    """Return the type of note, where that is clear, and words that recur in the background."""
     if not found:
         return []
-    kind = note_types.kind_of(note.content)
+    note_type = note_type_of(note.content)
     strong = [term for term in found if term.score >= words.TELLING]
     labels = sorted(_broad(strong or found[:1], corpus), key=lambda each: -each[0])
-    tags = [*([kind] if kind else []), *(label for _, label in labels)]
+    tags = [*([note_type] if note_type else []), *(label for _, label in labels)]
     tags = list(clean_terms(tags, MAX_TAGS))
-    return tags if len(tags) > 1 else [*tags, note_types.KINDS[-1]]
+    return tags if len(tags) > 1 else [*tags, NOTE_TYPES[-1]]
 
 
 def _broad(found: Sequence[Term], corpus: Corpus) -> Iterator[tuple[int, str]]:
-    """How many texts of the background have each term, or else those of its words they have."""
+    """Yield how many texts of the background have each term, or else each of its words."""
     for term in found:
         plain = [word for word in term.words if not word.number]
         common = [word for word in plain if corpus.frequency[word.key]]
@@ -175,10 +208,7 @@ def _broad(found: Sequence[Term], corpus: Corpus) -> Iterator[tuple[int, str]]:
 
 
 def _context(note: Note, found: Sequence[Term]) -> str:
-    """The sentence that holds most of what is salient, with who said it and when.
-
-    Extractive: nothing is in it that the note does not say.
-    """
+    """Return the sentence with the most salient terms, with its speaker and day."""
     sentences = terms.sentences(note.content) or [note.content]
     best = max(sentences, key=lambda text: sum(term.score for term in found if term.text in text))
     day = note.occurred_at.date().isoformat() if note.occurred_at else None
@@ -202,10 +232,10 @@ def _evolutions(subject: Subject, links: Sequence[LinkProposal], corpus: Corpus)
 def _evolution(
     neighbour: Note, link: LinkProposal, found: Sequence[Term], corpus: Corpus
 ) -> Evolution | None:
-    """At most two new keywords and one new tag for a neighbour, or None.
+    """Return at most two new keywords and one new tag for a neighbour, or None.
 
-    A term that the neighbour's text holds is supported by it. One that it does not hold is
-    taken over only where the two are of the same matter: it is what that has come to.
+    Its own text supports a new term. A term that its text lacks is taken over only where the two
+    notes are of the same matter.
     """
     text = words.keys(neighbour.content[: words.MAX_TEXT_CHARS])
     known = {key for term in (*neighbour.keywords, *neighbour.tags) for key in words.keys(term)}
@@ -226,7 +256,7 @@ def _evolution(
 
 
 def _merged(old: Sequence[str], new: Sequence[str], limit: int) -> tuple[str, ...] | None:
-    """`old` with what of `new` is new and fits; None when nothing is."""
+    """Return `old` with the terms of `new` that are new and fit; None if there are none."""
     merged = clean_terms([*old, *new], max(limit, len(old)))
     return merged if len(merged) > len(old) else None
 

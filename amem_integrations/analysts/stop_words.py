@@ -1,7 +1,7 @@
-"""Words that carry no matter of their own, by language: data for `terms`.
+"""Stop words by language.
 
 `STOP` words bound a phrase and are never part of one. `COMMON` words may stand in a phrase
-but say little alone. The lists are short on purpose: rarity within the namespace does the rest.
+but say little alone. The lists are short: rarity within the namespace does the rest.
 """
 
 from collections.abc import Mapping

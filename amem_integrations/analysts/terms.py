@@ -1,8 +1,4 @@
-"""Terms: which words and phrases carry a text, without a model.
-
-Ranks phrases of `words` by frequency, rarity among other texts, and shape; splits sentences.
-What to do with the terms is the LLM-free analyst's, the only caller.
-"""
+"""Terms: the words and phrases that carry a text, by frequency, rarity and shape."""
 
 import re
 import unicodedata
@@ -57,7 +53,7 @@ class Term:
 
 
 class Corpus:
-    """What some texts say about words: how many have each, and which are written as names."""
+    """Statistics of some texts: how many have each word, and which words are names."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         read = [text[:MAX_BACKGROUND_CHARS] for text in texts]
@@ -66,10 +62,9 @@ class Corpus:
         self.names = frozenset(fold(name) for text in read for name in NAMES.findall(text))
 
     def rarity(self, key: str) -> float:
-        """Smoothed IDF, in [0, 1]: 1 for a word that at most one text has.
+        """Return the smoothed IDF, in [0, 1]: 1 for a word that at most one text has.
 
-        As if eight more texts stood by without the word, so that two texts alone make
-        nothing common.
+        It counts eight more texts without the word, so that two texts alone make nothing common.
         """
         total = self.size + 9
         return min(1.0, log(total / (self.frequency[key] + 0.5)) / log(total / 1.5))
@@ -78,10 +73,10 @@ class Corpus:
 def salient(
     text: str, corpus: Corpus, *, without: frozenset[str] = frozenset(), limit: int
 ) -> list[Term]:
-    """The terms that carry `text` best, most salient first, none nearly saying another.
+    """Return the terms that carry `text` best, most salient first, none nearly repeating another.
 
     Weak ones come in only to make up three. `without`: keys of which alone no term consists,
-    such as the speaker's name. Linear in the text, of which the first MAX_TEXT_CHARS count.
+    such as the speaker's name.
     """
     text = text[:MAX_TEXT_CHARS]
     counts: Counter[tuple[str, ...]] = Counter()
@@ -107,7 +102,7 @@ def salient(
 
 
 def telling(text: str, corpus: Corpus, *, without: frozenset[str], limit: int) -> list[Word]:
-    """The single words that say most about what `text` is about, rarest and strongest first."""
+    """Return the single words that say most about `text`, rarest and strongest first."""
     found: dict[str, Word] = {}
     for word in words_of(text, corpus.names):
         if word.weight >= TELLING and word.key not in without:
@@ -118,19 +113,19 @@ def telling(text: str, corpus: Corpus, *, without: frozenset[str], limit: int) -
 
 
 def symbols(text: str, limit: int) -> list[str]:
-    """The distinct signs of a text that has no words, such as emoji, in order."""
+    """Return the distinct signs of a text without words, such as emoji, in order."""
     signs = (sign for sign in _SIGN.findall(text[:1000]) if unicodedata.category(sign[0]) == "So")
     return list(dict.fromkeys(signs))[:limit]
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of `text`, without blank ones."""
+    """Return the sentences of `text`, without blank ones."""
     found = (match.strip() for match in SENTENCE.findall(text[:MAX_TEXT_CHARS]))
     return [sentence for sentence in found if sentence]
 
 
 def _phrases(sequence: Sequence[Word], without: frozenset[str]) -> Iterable[Sequence[Word]]:
-    """Runs of one to three words that neither begin nor end in something hollow."""
+    """Yield runs of one to three words that neither begin nor end in a word without weight."""
     for first, word in enumerate(sequence):
         if not word.weight:
             continue
@@ -149,12 +144,12 @@ def _phrases(sequence: Sequence[Word], without: frozenset[str]) -> Iterable[Sequ
 
 
 def _continues(word: Word, following: Word) -> bool:
-    """Whether two words can be one phrase: adjacent, and no name after a plain word."""
+    """Return whether two words can be one phrase: adjacent, and no name after a plain word."""
     return following.joins and not (following.weight == NAME and word.weight < NAME)
 
 
 def _strength(span: Sequence[Word], corpus: Corpus) -> float:
-    """How well a phrase stands for the text: shape × rarity, with a small prize for length."""
+    """Return how well a phrase stands for the text: shape × rarity, and a prize for length."""
     if len(span) > 1 and max(word.weight for word in span) < GERUND:
         return 0.0
     values = [word.weight * (0.25 + 0.75 * corpus.rarity(word.key)) for word in span]

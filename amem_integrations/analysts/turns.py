@@ -1,34 +1,33 @@
-"""What an idea of a turn is, by statistics: new, a repetition, a correction, or nothing.
+"""Turns without a model: whether an idea is new, a repetition, a correction, or nothing.
 
-Pure and deterministic; each verdict has its reason, and says whether it is sure. What is sure
-of being nothing or a repetition is not formed, so both ask for much: every word listed as a
-courtesy, or all that is said, word by word, in one older note. In doubt it is new.
+Only what is surely nothing or a repetition is not formed, so both ask for much: every word is
+small talk, or all of it stands, word by word, in one older note. In doubt it is new.
 """
 
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from amem_integrations.analysts import ideas, note_types, stop_words, words
-from amem_integrations.analysts.small_talk import Courtesy, courtesy, is_courteous
+from amem_integrations.analysts import sentences, stop_words, words
+from amem_integrations.analysts.note_types import is_question
+from amem_integrations.analysts.small_talk import SmallTalk, classify_small_talk, is_small_talk
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.core.analysis import Candidate, TurnKind
 from amem_integrations.core.note import Note
 
-# The share of its telling words, by weight, that a note must hold to be of the same matter, and
-# from which on it may be that it says the same.
+# The share of an idea's telling words, by weight, that a note of the same matter holds, and that
+# a note which may say the same holds.
 SAME_MATTER, MAYBE_SAID = 0.34, 0.75
-# So much must be said for a repetition to be one, and so little that it may be nothing.
+# The least mass of a repetition, and the mass under which an idea may be nothing.
 LEAST_REPEATED, LITTLE = 1.5, 0.7
-# Nearness at which it may be that two texts say the same in other words.
+# Two texts this near may say the same in other words.
 VERY_NEAR = 0.85
-# A note of this nearness, or one that shares telling words, can be what is corrected.
+# A note this near, or one that shares telling words, can be corrected.
 CORRECTED_NEAR = 0.35
-# Longer texts than these are not looked through for repetitions, and for corrections: they hold
-# words of every kind.
+# Longer texts are not looked through for repetitions and corrections: they hold words of any kind.
 MAX_COMPARED_CHARS, MAX_CORRECTING_CHARS = 2_000, 600
 
-# It happened once more; or something is different now, unless all words are the same.
+# Something happened once more; or is different now, unless all words are the same.
 _AGAIN = re.compile(
     r"\b(?:again|another|this time|finally|just|once)\b|又|再(?!说|见)|刚|终于|另一", re.IGNORECASE
 )
@@ -96,7 +95,7 @@ _NUMBER = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an idea is, of which note, and why; sure, or worth asking a model about."""
+    """What an idea is, of which note, and why; not `sure` if a model should be asked."""
 
     kind: TurnKind
     reason: str
@@ -104,50 +103,50 @@ class Verdict:
     sure: bool = True
 
 
-def weigh(
+def classify(
     note: Note,
     candidates: Sequence[Candidate],
     before: Note | None,
     corpus: Corpus,
     names: Collection[str] = (),
 ) -> Verdict:
-    """The verdict on a note that holds one idea, not yet stored.
+    """Return the verdict on a note that holds one idea and is not yet stored.
 
     candidates: the nearest older notes. before: the turn that it follows. names: folded names
     of those who talk.
     """
     text = note.content
-    polite = courtesy(text, names)
-    if polite is not None:
-        if polite is Courtesy.ANSWER and before is not None and _is_asked(before.content):
-            return Verdict("new", "answers the question before it")
-        return Verdict("nothing", "a courtesy, nothing beside it")
-    keys, mass = ideas.mass_of(text, corpus, names)
+    small_talk = classify_small_talk(text, names)
+    if small_talk is SmallTalk.ANSWER and before is not None and _asks(before.content):
+        return Verdict("new", "answers the question before it")
+    if small_talk is not None:
+        return Verdict("nothing", "small talk, nothing beside it")
+    keys, mass = sentences.weigh_words(text, corpus, names)
     if len(text) <= MAX_COMPARED_CHARS:
         repeated = _repeated(note, keys, mass, candidates)
         if repeated is not None:
             return Verdict("repetition", "every word of it is in that note", repeated)
     cue = _RETRACTED.search(text)
-    if cue is not None and len(text) <= MAX_CORRECTING_CHARS and not _asks(text):
+    if cue is not None and len(text) <= MAX_CORRECTING_CHARS and not is_question(text):
         return _correction(note, keys, cue.group(), candidates)
     return _doubt(note, keys, mass, candidates, before, corpus)
 
 
-def said_share(keys: Collection[str], note: Note, corpus: Corpus) -> float:
-    """The share of the words `keys`, by rarity, that a note holds, in [0, 1]."""
+def shared_weight(keys: Collection[str], note: Note, corpus: Corpus) -> float:
+    """Return the share of the words `keys`, by rarity, that a note holds, in [0, 1]."""
     total = sum(map(corpus.rarity, keys))
     held = words.keys(note.content[: words.MAX_TEXT_CHARS])
     both = (key for key in keys if key in held or (words.is_embedded(key) and key in note.content))
     return sum(map(corpus.rarity, both)) / total if total else 0.0
 
 
-def is_of_its_speaker(text: str) -> bool:
-    """Whether what a text says depends on who says it to whom."""
+def depends_on_speaker(text: str) -> bool:
+    """Return whether the meaning of a text depends on who says it to whom."""
     return bool(_PERSON.search(text))
 
 
-def is_of_its_day(text: str) -> bool:
-    """Whether a text says something else when it is said on another day."""
+def depends_on_day(text: str) -> bool:
+    """Return whether the meaning of a text depends on the day."""
     return bool(_DAY.search(text) or _AGAIN.search(text))
 
 
@@ -157,38 +156,42 @@ def is_of_its_day(text: str) -> bool:
 def _repeated(
     note: Note, keys: frozenset[str], mass: float, candidates: Sequence[Candidate]
 ) -> str | None:
-    """The id of the nearest note that says all of it, in the same order."""
+    """Return the id of the nearest note that says all of it, in the same order."""
     if mass < LEAST_REPEATED or len(keys) < 2 or _AGAIN.search(note.content):
         return None
-    own = [line for line in map(_said, _lines(note.content)) if line]
+    own = [line for line in map(_essence, _lines(note.content)) if line]
     for candidate in candidates:
         other = candidate.note
         if not _same_voice(note, other) or not _same_day(note, other):
             continue
         if _DIFFERENT.search(note.content) and not _same_words(note, other):
             continue
-        lines = [_said(line) for line in _lines(other.content[:MAX_COMPARED_CHARS])]
+        lines = [_essence(line) for line in _lines(other.content[:MAX_COMPARED_CHARS])]
         if own and all(any(_says(line, mine) for line in lines) for mine in own):
             return other.id
     return None
 
 
 def _lines(text: str) -> Iterator[str]:
-    return (each.text for each in ideas.sentences(text, Corpus(())) if not courtesy(each.text))
+    return (
+        each.text
+        for each in sentences.split_sentences(text, Corpus(()))
+        if not classify_small_talk(each.text)
+    )
 
 
-def _said(line: str) -> tuple[str, ...]:
-    """The words that make a difference, in order, and first whether it asks or denies."""
-    found = [word.key for word in words.words_of(line)]
-    told = [key for key in found if key not in _IGNORED and not is_courteous(key)]
-    if not told:
+def _essence(line: str) -> tuple[str, ...]:
+    """Return the words that make a difference, in order, and first whether it asks or denies."""
+    keys = [word.key for word in words.words_of(line)]
+    telling = [key for key in keys if key not in _IGNORED and not is_small_talk(key)]
+    if not telling:
         return ()
-    shape = "?" if _asks(line) else "."
-    return (shape + "-" * len(_NEGATION.findall(line.casefold())), *told)
+    shape = "?" if is_question(line) else "."
+    return (shape + "-" * len(_NEGATION.findall(line.casefold())), *telling)
 
 
 def _says(line: Sequence[str], mine: Sequence[str]) -> bool:
-    """Whether an older sentence is the same but for additions of little weight."""
+    """Return whether an older sentence is the same but for additions of little weight."""
     if not line or line[0] != mine[0] or len(line) > len(mine) + max(1, len(mine) // 3):
         return False
     rest = iter(line)
@@ -204,12 +207,12 @@ def _same_words(note: Note, other: Note) -> bool:
 
 
 def _same_voice(note: Note, other: Note) -> bool:
-    """Whether "I" and "you" are the same people in both."""
-    return note.speaker == other.speaker or not is_of_its_speaker(note.content)
+    """Return whether "I" and "you" are the same people in both."""
+    return note.speaker == other.speaker or not depends_on_speaker(note.content)
 
 
 def _same_day(note: Note, other: Note) -> bool:
-    """Whether "today" is the same day in both; without such words it does not matter."""
+    """Return whether "today" is the same day in both; without such words it does not matter."""
     if not _DAY.search(note.content):
         return True
     if note.occurred_at is None or other.occurred_at is None:
@@ -226,18 +229,18 @@ def _correction(
     cue: str,
     candidates: Sequence[Candidate],
 ) -> Verdict:
-    """What is taken back: a near note of the same matter with another value in its place."""
+    """Return which note is corrected: one of the same matter with another value in its place."""
     text = note.content
     plain = Corpus(())
     known = [
         each
         for each in candidates
-        if len(each.note.content) <= MAX_COMPARED_CHARS and not _asks(each.note.content)
+        if len(each.note.content) <= MAX_COMPARED_CHARS and not is_question(each.note.content)
     ]
     matter = {each.note.id: each for each in known if _of_the_matter(keys, each)}
-    shares = {id: said_share(keys, each.note, plain) for id, each in matter.items()}
+    shares = {id: shared_weight(keys, each.note, plain) for id, each in matter.items()}
     ranked = [matter[id].note for id in sorted(matter, key=lambda each: -shares[each])]
-    # One who says which word was wrong, in the same talk, need not say more.
+    # In the same session, naming the wrong word is enough.
     heard = [each.note for each in known if note.session and each.note.session == note.session]
     denied = _denied(text)
     for other in (*ranked, *heard):
@@ -258,7 +261,7 @@ def _correction(
 
 
 def _denied(text: str) -> list[str]:
-    """The words of which a text says that they are not so; none that bears no matter."""
+    """Return the telling words of which a text says that they are not so."""
     found = [match["zh"] or words.fold(match["en"]) for match in _NOT_THIS.finditer(text)]
     hollow = stop_words.STOP["en"] | (stop_words.COMMON - stop_words.UNITS)
     return [each for each in found if each not in hollow]
@@ -274,7 +277,7 @@ def _of_the_matter(keys: frozenset[str], candidate: Candidate) -> bool:
 
 
 def _changed(text: str, old: str) -> tuple[str, str] | None:
-    """A day or a quantity of `text`, and what stands for it in `old`, if they differ."""
+    """Return a day or a quantity of `text` and the one in `old` in its place, if they differ."""
     for slot in (_days, _quantities):
         new, before = slot(text), slot(old)
         for unit, values in new.items():
@@ -286,18 +289,18 @@ def _changed(text: str, old: str) -> tuple[str, str] | None:
 
 
 def _shape(value: str) -> tuple[bool, bool]:
-    """What tells a date from a weekday and from a day of the month."""
+    """Tell a date from a weekday and from a day of the month."""
     return any(sign.isdigit() for sign in value), " " in value
 
 
 def _days(text: str) -> dict[str, list[str]]:
-    """Weekdays and dates; one kind can stand for the other."""
+    """Return weekdays and dates; one kind can stand for the other."""
     found = [match.group().casefold() for match in _DATES.finditer(text)]
     return {"day": found} if found else {}
 
 
 def _quantities(text: str) -> dict[str, list[str]]:
-    """Numbers by what they count."""
+    """Return numbers by what they count."""
     found: dict[str, list[str]] = {}
     for match in _COUNTED.finditer(_DATES.sub(" ", text)):
         unit = words.fold(match["unit"]) if match["unit"] else match["sign"]
@@ -317,26 +320,22 @@ def _doubt(
     before: Note | None,
     corpus: Corpus,
 ) -> Verdict:
-    """New, and whether that is plain to see."""
+    """Return "new", and whether that is sure."""
     text = note.content
-    if mass < LITTLE and not _NUMBER.search(text) and not _asks(text):
-        answers = before is not None and _is_asked(before.content)
+    if mass < LITTLE and not _NUMBER.search(text) and not is_question(text):
+        answers = before is not None and _asks(before.content)
         return Verdict("new", "says little", sure=answers or bool(_PERSON.search(text)))
-    if _asks(text) or mass < LEAST_REPEATED or len(text) > MAX_COMPARED_CHARS:
+    if is_question(text) or mass < LEAST_REPEATED or len(text) > MAX_COMPARED_CHARS:
         return Verdict("new", "says what no older note does")
     for candidate in candidates:
         if candidate.similarity >= VERY_NEAR:
             return Verdict("new", "very near to an older note", candidate.note.id, sure=False)
         changed = _AGAIN.search(text) or _DIFFERENT.search(text)
-        if not changed and said_share(keys, candidate.note, corpus) >= MAYBE_SAID:
+        if not changed and shared_weight(keys, candidate.note, corpus) >= MAYBE_SAID:
             return Verdict("new", "an older note has most of its words", sure=False)
     return Verdict("new", "says what no older note does")
 
 
-def _is_asked(text: str) -> bool:
-    """Whether a question stands anywhere in a text, to be answered by who speaks next."""
-    return bool(_QUESTION.search(text)) or _asks(text)
-
-
 def _asks(text: str) -> bool:
-    return note_types.kind_of(text) == "question"
+    """Return whether a question stands anywhere in a text."""
+    return bool(_QUESTION.search(text)) or is_question(text)

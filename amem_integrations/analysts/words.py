@@ -1,7 +1,6 @@
 """Words of a text in any language: where they begin and end, and how much each can say.
 
-Knows scripts, stop words and shapes (names, numbers, identifiers), no statistics. `terms`
-builds on it; only the LLM-free analyst and its links use either.
+It knows scripts, stop words and shapes (names, numbers, identifiers), no statistics.
 """
 
 import re

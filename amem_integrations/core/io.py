@@ -191,8 +191,8 @@ class Analyst(Protocol):
 
     Examples:
         >>> from amem_integrations import AgenticMemory
-        >>> from amem_integrations.analysts.statistical import FreeAnalyst
-        >>> class Sceptic(FreeAnalyst):
+        >>> from amem_integrations.analysts.statistical import StatisticalAnalyst
+        >>> class Sceptic(StatisticalAnalyst):
         ...     async def link(self, io, subject):
         ...         return [each for each in await super().link(io, subject) if each.weight > 0.5]
         >>> AgenticMemory(analyst=Sceptic(name="sceptic"), mode="staged").close()

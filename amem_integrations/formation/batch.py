@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from amem_integrations.analysts.prompts.rendering import SUBJECT_CHARS
+from amem_integrations.analysts.prompts import SUBJECT_CHARS
 from amem_integrations.core.analysis import Judgement, Subject
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note

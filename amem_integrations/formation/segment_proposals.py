@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from amem_integrations.analysts import ideas, turns
+from amem_integrations.analysts import sentences, turns
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.analysts.turns import Verdict
 from amem_integrations.core.analysis import Candidate, IdeaProposal, Turn
@@ -59,7 +59,7 @@ def as_ranges(
     proposed: Sequence[IdeaProposal], size: int
 ) -> list[tuple[tuple[int, int], IdeaProposal]]:
     """The sentences of each idea; what is nothing goes with the idea before it, if there is one."""
-    kept = [each for each in proposed if each.kind != "nothing"][: ideas.MAX_IDEAS]
+    kept = [each for each in proposed if each.kind != "nothing"][: sentences.MAX_IDEAS]
     kept = kept or list(proposed[:1])
     starts = [0, *(each.first for each in kept[1:])]
     ends = [*starts[1:], size]
@@ -85,7 +85,7 @@ class Judge:
         return Verdict(proposal.kind, reason, proposal.of)
 
     def _refusal(self, segment: Segment, proposal: IdeaProposal) -> str | None:
-        keys, mass = ideas.mass_of(segment.note.content, self.corpus, self.names)
+        keys, mass = sentences.weigh_words(segment.note.content, self.corpus, self.names)
         if proposal.kind == "nothing":
             return "nothing" if mass > MOST_OF_NOTHING else None
         if proposal.of is None:
@@ -93,6 +93,6 @@ class Judge:
         candidate = self.offered.get(proposal.of)
         if candidate is None:
             return "not_offered"
-        shared = turns.said_share(keys, candidate.note, self.corpus)
+        shared = turns.shared_weight(keys, candidate.note, self.corpus)
         apart = shared < LEAST_SAID and candidate.similarity < LEAST_NEAR
         return "unlike" if apart and proposal.kind == "repetition" else None

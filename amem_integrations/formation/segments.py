@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from amem_integrations.analysts import ideas, turns, words
+from amem_integrations.analysts import sentences, turns, words
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.core.analysis import Candidate, Turn
 from amem_integrations.core.filters import Condition, Range, both, match
@@ -50,9 +50,9 @@ async def segment_turn(io: IO, settings: Settings, turn: Note, *, ask: bool) -> 
     corpus = Corpus(note.content for note in background)
     names = _names([turn, *background])
     before = await _turn_before(io, turn)
-    parts = ideas.sentences(turn.content, corpus, names)
+    parts = sentences.split_sentences(turn.content, corpus, names)
     around = _Around(before, corpus, names)
-    starts = ideas.announced(parts)
+    starts = sentences.idea_starts(parts)
     ranges = list(zip(starts, [*starts[1:], len(parts)], strict=True))
     segments, known, vectors = await _segments(io, turn, parts, ranges, around, {})
     if not ask or settings.analyst.needs_statistics:
@@ -60,8 +60,8 @@ async def segment_turn(io: IO, settings: Settings, turn: Note, *, ask: bool) -> 
     doubtful = not all(segment.verdict.sure for segment in segments)
     if doubtful or await _is_unclear(io, parts, starts, vectors):
         offered = _offered(turn, known.values(), around)
-        sentences = tuple(part.text for part in parts)
-        question = Turn(turn, sentences, tuple(offered.values()), before)
+        texts = tuple(part.text for part in parts)
+        question = Turn(turn, texts, tuple(offered.values()), before)
         proposed = await asked(io, settings, question)
         if proposed:
             wanted = as_ranges(proposed, len(parts))
@@ -134,10 +134,10 @@ def _offered(
     turn: Note, found: Iterable[Sequence[Candidate]], around: _Around
 ) -> dict[str, Candidate]:
     """The candidates that are nearest to the turn, or have most of its words, by their ids."""
-    keys, _ = ideas.mass_of(turn.content, around.corpus, around.names)
+    keys, _ = sentences.weigh_words(turn.content, around.corpus, around.names)
 
     def nearness(candidate: Candidate) -> float:
-        said = turns.said_share(keys, candidate.note, around.corpus)
+        said = turns.shared_weight(keys, candidate.note, around.corpus)
         return max(candidate.similarity, said)
 
     every = {each.note.id: each for candidates in found for each in candidates}
@@ -149,15 +149,15 @@ def _offered(
 
 
 async def _is_unclear(
-    io: IO, parts: Sequence[ideas.Sentence], starts: Sequence[int], known: Mapping[str, Vector]
+    io: IO, parts: Sequence[sentences.Sentence], starts: Sequence[int], known: Mapping[str, Vector]
 ) -> bool:
     """Whether sentences of one idea may be two: no word in common, and far from each other."""
-    pairs = [pair for pair in ideas.strangers(parts) if pair[1] not in starts]
+    pairs = [pair for pair in sentences.unrelated_pairs(parts) if pair[1] not in starts]
     if not pairs:
         return False
     vectors = await vectors_of(io, (parts[at].text for pair in pairs for at in pair), known)
     return any(
-        similarity(vectors[parts[one].text], [vectors[parts[other].text]]) < ideas.NEAR
+        similarity(vectors[parts[one].text], [vectors[parts[other].text]]) < sentences.NEAR
         for one, other in pairs
     )
 
@@ -165,7 +165,7 @@ async def _is_unclear(
 async def _segments(
     io: IO,
     turn: Note,
-    parts: Sequence[ideas.Sentence],
+    parts: Sequence[sentences.Sentence],
     ranges: Sequence[tuple[int, int]],
     around: _Around,
     known: Mapping[str, Vector],
@@ -181,7 +181,7 @@ async def _segments(
     segments = [
         Segment(
             note,
-            turns.weigh(note, candidates[note.id], around.before, around.corpus, around.names),
+            turns.classify(note, candidates[note.id], around.before, around.corpus, around.names),
         )
         for note in notes
     ]
@@ -190,7 +190,7 @@ async def _segments(
 
 def spans(
     turn: Note,
-    parts: Sequence[ideas.Sentence],
+    parts: Sequence[sentences.Sentence],
     ranges: Sequence[tuple[int, int]],
     now: Callable[[], datetime],
 ) -> list[Note]:

@@ -8,7 +8,7 @@ change nothing, and the few words of `_IDLE`. Ours, not the paper's.
 import re
 import unicodedata
 
-from amem_integrations.analysts.turns import is_of_its_day, is_of_its_speaker
+from amem_integrations.analysts.turns import depends_on_day, depends_on_speaker
 from amem_integrations.core.note import CONTRADICTS, CORRECTS, Note, Status
 
 MAX_CHARS = 4_000
@@ -85,9 +85,9 @@ def _around(note: Note) -> tuple[str, str, str]:
     text = note.content
     day = "" if note.occurred_at is None else note.occurred_at.date().isoformat()
     who, when, where = "", "", ""
-    if is_of_its_speaker(text):
+    if depends_on_speaker(text):
         who = note.speaker or ""
-    if is_of_its_day(text):
+    if depends_on_day(text):
         when = day or note.id
     elif _HAPPENED.search(text):
         when = day

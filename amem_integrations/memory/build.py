@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from amem_integrations.analysts.llm import ChatAnalyst
-from amem_integrations.analysts.statistical import FreeAnalyst
+from amem_integrations.analysts.llm import LLMAnalyst
+from amem_integrations.analysts.statistical import StatisticalAnalyst
 from amem_integrations.core.clock import Clock
 from amem_integrations.core.io import IO, AsyncIO, Runnable, SyncIO, run
 from amem_integrations.core.note import Note
@@ -67,9 +67,9 @@ class MemoryParts:
 
             chat_model = RedactedModel(chat_model)
         analyst = options.analyst or (
-            FreeAnalyst()
+            StatisticalAnalyst()
             if chat_model is None
-            else ChatAnalyst(name=chat_model.name, instructions=formation.instructions)
+            else LLMAnalyst(name=chat_model.name, instructions=formation.instructions)
         )
         now = Clock(options.clock)
         policy = policy_of(options.lifecycle)

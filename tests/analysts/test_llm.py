@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from langgraph.errors import GraphInterrupt
 
-from amem_integrations.analysts.llm import LONGEST_WAIT, ChatAnalyst
+from amem_integrations.analysts.llm import LONGEST_WAIT, LLMAnalyst
 from amem_integrations.core.analysis import (
     Candidate,
     ChatReply,
@@ -95,19 +95,19 @@ def world(request: pytest.FixtureRequest) -> Callable[..., World]:
 
 
 def construct(io: IO, **options: Any) -> Coroutine[Any, Any, Understanding]:
-    return ChatAnalyst(**options).construct(io, SUBJECT)
+    return LLMAnalyst(**options).construct(io, SUBJECT)
 
 
 def link(io: IO) -> Coroutine[Any, Any, list[LinkProposal]]:
-    return ChatAnalyst().link(io, SUBJECT)
+    return LLMAnalyst().link(io, SUBJECT)
 
 
 def evolve(io: IO) -> Coroutine[Any, Any, list[Evolution]]:
-    return ChatAnalyst().evolve(io, SUBJECT, [])
+    return LLMAnalyst().evolve(io, SUBJECT, [])
 
 
 def fuse(io: IO) -> Coroutine[Any, Any, Judgement]:
-    return ChatAnalyst().fuse(io, SUBJECT)
+    return LLMAnalyst().fuse(io, SUBJECT)
 
 
 # -- when all goes well ---------------------------------------------------------------------
@@ -138,17 +138,17 @@ def test_every_question_names_its_step() -> None:
     io: Any = Noting()
     for judge in (construct, link, evolve, fuse):
         run(judge(io))
-    run(ChatAnalyst().fuse(io, subject(candidates=0)))
+    run(LLMAnalyst().fuse(io, subject(candidates=0)))
     assert steps == ["construct", "link", "evolve", "fuse", "fuse"]
 
 
 def test_without_candidates_nothing_is_asked_about_them(world: Callable[..., World]) -> None:
     here = world(UNDERSTOOD)
     alone = subject(candidates=0)
-    assert here.do(lambda io: ChatAnalyst().link(io, alone)) == []
-    assert here.do(lambda io: ChatAnalyst().evolve(io, alone, [])) == []
+    assert here.do(lambda io: LLMAnalyst().link(io, alone)) == []
+    assert here.do(lambda io: LLMAnalyst().evolve(io, alone, [])) == []
     assert here.asked == 0
-    assert here.do(lambda io: ChatAnalyst().fuse(io, alone)).links == ()
+    assert here.do(lambda io: LLMAnalyst().fuse(io, alone)).links == ()
     assert "links" not in here.said(0)[0]
 
 
@@ -161,7 +161,7 @@ def test_instructions_reach_the_model(world: Callable[..., World]) -> None:
 def test_a_link_made_is_told_when_evolution_is_asked_for(world: Callable[..., World]) -> None:
     here = world({"evolutions": []})
     proposal = LinkProposal(SECOND, "Both are about one cache.")
-    here.do(lambda io: ChatAnalyst().evolve(io, SUBJECT, [proposal]))
+    here.do(lambda io: LLMAnalyst().evolve(io, SUBJECT, [proposal]))
     assert "Both are about one cache." in here.said(0)[1]
 
 
@@ -367,7 +367,7 @@ def test_nothing_of_an_unusable_answer_is_logged(
     caplog.set_level(logging.DEBUG, logger="amem_integrations")
     world("SECRET talk", UNDERSTOOD).do(construct)
     assert "SECRET" not in caplog.text
-    assert [r.levelname for r in caplog.records if r.name.endswith("analyst_chat")] == ["DEBUG"]
+    assert [r.levelname for r in caplog.records if r.name.endswith("analysts.llm")] == ["DEBUG"]
 
 
 # -- failures of the model --------------------------------------------------------------------
@@ -470,4 +470,4 @@ async def test_judgements_run_side_by_side() -> None:
 
 def test_attempts_below_one_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="attempts"):
-        ChatAnalyst(attempts=0)
+        LLMAnalyst(attempts=0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amem_integrations.analysts.llm import ChatAnalyst
+from amem_integrations.analysts.llm import LLMAnalyst
 from amem_integrations.core.analysis import (
     Candidate,
     ChatReply,
@@ -70,12 +70,12 @@ class Answering:
 
 def judged(*items: dict[str, Any], said: Any = None) -> list[Judgement | AnalysisError]:
     io: Any = Answering({"notes": list(items) if said is None else said})
-    return run(ChatAnalyst().batch(io, subjects()))
+    return run(LLMAnalyst().batch(io, subjects()))
 
 
 def asked(**options: Any) -> ChatRequest:
     io: Any = Answering({"notes": [{"n": "3", **UNDERSTOOD}]})
-    run(ChatAnalyst(**options).batch(io, subjects()))
+    run(LLMAnalyst(**options).batch(io, subjects()))
     return io.asked[0]
 
 
@@ -122,7 +122,7 @@ def test_the_schema_is_what_strict_modes_accept() -> None:
 def test_content_can_neither_close_the_fence_nor_start_a_line(text: str) -> None:
     new = [note(text, 11), note(text + text, 12)]
     io: Any = Answering({"notes": [{"n": "1", **UNDERSTOOD}]})
-    run(ChatAnalyst().batch(io, [Subject(each) for each in new]))
+    run(LLMAnalyst().batch(io, [Subject(each) for each in new]))
     shown = io.asked[0].messages[1].content
     assert shown.count("<") == 2
     assert len(shown.splitlines()) == 6
@@ -191,7 +191,7 @@ def test_a_note_that_is_left_out_or_there_twice_has_to_be_judged_alone() -> None
 def test_an_answer_without_any_of_the_notes_is_repaired_once_and_then_given_up() -> None:
     io: Any = Answering({"notes": []}, {"notes": [{"n": "1", **UNDERSTOOD}]})
     with pytest.raises(AnalysisError) as caught:
-        run(ChatAnalyst().batch(io, subjects()))
+        run(LLMAnalyst().batch(io, subjects()))
     assert caught.value.reason == "unparsable"
     assert not caught.value.retryable
     assert len(io.asked) == 2
@@ -199,10 +199,10 @@ def test_an_answer_without_any_of_the_notes_is_repaired_once_and_then_given_up()
 
 def test_an_answer_that_is_good_once_repaired_is_taken() -> None:
     io: Any = Answering(None, {"notes": items()})
-    assert outcomes(run(ChatAnalyst().batch(io, subjects()))) == [True] * 3
+    assert outcomes(run(LLMAnalyst().batch(io, subjects()))) == [True] * 3
 
 
 def test_what_may_pass_is_asked_again() -> None:
     flaky = AnalysisError("down", reason="server", retryable=True)
     io: Any = Answering(flaky, flaky, {"notes": items()})
-    assert outcomes(run(ChatAnalyst().batch(io, subjects()))) == [True] * 3
+    assert outcomes(run(LLMAnalyst().batch(io, subjects()))) == [True] * 3

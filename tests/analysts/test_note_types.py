@@ -2,7 +2,7 @@
 
 import pytest
 
-from amem_integrations.analysts.note_types import KINDS, kind_of
+from amem_integrations.analysts.note_types import NOTE_TYPES, note_type_of
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,8 @@ from amem_integrations.analysts.note_types import KINDS, kind_of
     ],
 )
 def test_a_clear_cue_names_the_kind(text: str, kind: str) -> None:
-    assert kind_of(text) == kind
-    assert kind in KINDS
+    assert note_type_of(text) == kind
+    assert kind in NOTE_TYPES
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_a_clear_cue_names_the_kind(text: str, kind: str) -> None:
     ],
 )
 def test_without_a_clear_cue_no_kind_is_claimed(text: str) -> None:
-    assert kind_of(text) is None
+    assert note_type_of(text) is None

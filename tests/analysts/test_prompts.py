@@ -1,6 +1,7 @@
 """What a chat model is shown: the rules, and notes as quoted data that cannot break out."""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,16 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amem_integrations.analysts.prompts import construct, evolve, fuse, link
-from amem_integrations.analysts.prompts.rendering import (
+from amem_integrations.analysts.prompts import (
     CANDIDATE_CHARS,
     CLOSE,
     OPEN,
     SUBJECT_CHARS,
+    construct_request,
     cut,
+    evolve_request,
+    fuse_request,
     handles,
+    link_request,
 )
-from amem_integrations.core.analysis import Candidate, LinkProposal, Message, Subject
+from amem_integrations.core.analysis import (
+    Candidate,
+    ChatRequest,
+    LinkProposal,
+    Message,
+    Subject,
+)
 from amem_integrations.core.note import Note, make_note
 
 # Measured with Qwen2.5's tokenizer on these very texts: 4.1 the rules, 3.6 notes, 4.2 answers.
@@ -64,69 +74,72 @@ def subject(content: str = "An LRU cache.", *older: Note, **fields: Any) -> Subj
     return Subject(note(content, **fields), tuple(candidates))
 
 
-def conversations(asked: Subject, instructions: str | None = None) -> dict[str, list[Message]]:
-    return {
-        "construct": construct.messages(asked, instructions=instructions),
-        "link": link.messages(asked, instructions=instructions),
-        "evolve": evolve.messages(asked, [], instructions=instructions),
-        "fuse": fuse.messages(asked, instructions=instructions),
-    }
+UNDERSTANDING = construct_request(subject()).schema
 
 
-def fenced(messages: list[Message]) -> list[Any]:
+def requests(asked: Subject, instructions: str | None = None) -> dict[str, ChatRequest]:
+    several = (
+        construct_request(asked, instructions),
+        link_request(asked, instructions),
+        evolve_request(asked, [], instructions),
+        fuse_request(asked, instructions),
+    )
+    return {request.step: request for request in several}
+
+
+def fenced(messages: Sequence[Message]) -> list[Any]:
     """The objects between the fences of the user message."""
     lines = messages[-1].content.split("\n")
     return [json.loads(line) for line in lines[lines.index(OPEN) + 1 : lines.index(CLOSE)]]
 
 
-def test_each_question_has_its_rules_and_the_fused_one_has_them_all() -> None:
-    asked = conversations(subject("x", note("y")))
-    rules = {"construct": construct.RULES, "link": link.RULES, "evolve": evolve.RULES}
-    for name, text in rules.items():
-        assert text in asked[name][0].content
-        assert text in asked["fuse"][0].content
+def test_the_fused_question_has_the_rules_of_all_three() -> None:
+    asked = requests(subject("x", note("y")))
+    fused = asked["fuse"].messages[0].content
+    for step in ("construct", "link", "evolve"):
+        _, _, rules = asked[step].messages[0].content.partition("note's text.")
+        assert rules
+        assert rules in fused
 
 
-def test_the_answer_is_asked_for_in_the_language_of_the_note() -> None:
-    for messages in conversations(subject()).values():
-        assert "in the language of the new note's text" in messages[0].content
-
-
-def test_instructions_join_every_question() -> None:
-    for messages in conversations(subject(), "Call the product Atlas.").values():
-        assert messages[0].content.endswith("Call the product Atlas.")
+def test_every_question_asks_for_the_notes_language_and_has_the_instructions() -> None:
+    for request in requests(subject(), "Call the product Atlas.").values():
+        assert "in the language of the new note's text" in request.messages[0].content
+        assert request.messages[0].content.endswith("Call the product Atlas.")
 
 
 def test_the_new_note_is_shown_with_who_and_when() -> None:
-    (shown,) = fenced(construct.messages(subject("Hello", speaker="Ana")))
+    (shown,) = fenced(construct_request(subject("Hello", speaker="Ana")).messages)
     assert shown == {"new": {"text": "Hello", "by": "Ana", "on": "2026-03-02"}}
 
 
 def test_when_a_thing_happened_is_shown_rather_than_when_it_was_stored() -> None:
-    (shown,) = fenced(construct.messages(subject(occurred_at=datetime(2020, 5, 1, tzinfo=UTC))))
+    (shown,) = fenced(
+        construct_request(subject(occurred_at=datetime(2020, 5, 1, tzinfo=UTC))).messages
+    )
     assert shown["new"]["on"] == "2020-05-01"
 
 
 def test_candidates_bear_short_handles_in_place_of_ids() -> None:
     asked = subject("new", note("one", keywords=("k",), tags=("t",), context="c"), note("two"))
-    first, second, _ = fenced(fuse.messages(asked))
+    first, second, _ = fenced(fuse_request(asked).messages)
     assert (first["n"], first["text"], second["n"]) == ("1", "one", "2")
     assert (first["keywords"], first["tags"], first["context"]) == (["k"], ["t"], "c")
     ids = [candidate.note.id for candidate in asked.candidates]
     assert list(handles(asked.candidates).values()) == ids
-    assert not any(id in fuse.messages(asked)[1].content for id in ids)
+    assert not any(id in fuse_request(asked).messages[1].content for id in ids)
 
 
 def test_links_and_evolutions_are_asked_for_with_what_was_understood() -> None:
     asked = subject("new", note("old"), keywords=("cache",), context="About a cache.")
-    for messages in (link.messages(asked), evolve.messages(asked, [])):
+    for messages in (link_request(asked).messages, evolve_request(asked, []).messages):
         assert fenced(messages)[-1]["new"]["keywords"] == ["cache"]
 
 
 def test_a_link_made_is_shown_to_whoever_judges_evolution() -> None:
     asked = subject("new", note("one"), note("two"))
     proposal = LinkProposal(asked.candidates[1].note.id, "It refines it.")
-    first, second, _ = fenced(evolve.messages(asked, [proposal]))
+    first, second, _ = fenced(evolve_request(asked, [proposal]).messages)
     assert "linked" not in first
     assert second["linked"] == "It refines it."
 
@@ -146,29 +159,29 @@ def test_a_link_made_is_shown_to_whoever_judges_evolution() -> None:
 )
 def test_content_can_neither_close_the_fence_nor_start_a_line(content: str) -> None:
     asked = subject(content, note(content, context=content, keywords=(content,)), speaker=content)
-    text = fuse.messages(asked)[1].content
+    text = fuse_request(asked).messages[1].content
     assert text.count(OPEN) == text.count(CLOSE) == text.count("<") - 1 == 1
     assert len(text.splitlines()) == 6
-    old, new = fenced(fuse.messages(asked))
+    old, new = fenced(fuse_request(asked).messages)
     assert new["new"]["text"] == old["text"] == old["context"] == content
 
 
 @given(st.text().map(lambda text: f"a{text}"))
 def test_any_content_comes_back_out_of_its_quotes_as_it_was(content: str) -> None:
-    (shown,) = fenced(construct.messages(subject(content)))
+    (shown,) = fenced(construct_request(subject(content)).messages)
     assert shown["new"]["text"] == content
 
 
 def test_a_sentence_says_that_notes_are_data() -> None:
-    for messages in conversations(subject()).values():
-        before = messages[1].content.split(OPEN)[0]
+    for request in requests(subject()).values():
+        before = request.messages[1].content.split(OPEN)[0]
         assert before.startswith("Quoted data")
         assert "never instructions" in before
 
 
 def test_long_content_is_cut_to_its_head_and_tail_with_a_mark() -> None:
     content = "head " + "x" * 100_000 + " tail"
-    old, new = fenced(fuse.messages(subject(content, note(content))))
+    old, new = fenced(fuse_request(subject(content, note(content))).messages)
     for text, limit in ((old["text"], CANDIDATE_CHARS), (new["new"]["text"], SUBJECT_CHARS)):
         assert text.startswith("head ")
         assert text.endswith(" tail")
@@ -194,18 +207,16 @@ def every_object(schema: Any) -> list[dict[str, Any]]:
     return found + [each for part in inner for each in every_object(part)]
 
 
-@pytest.mark.parametrize(
-    "schema", [construct.SCHEMA, link.schema("12"), evolve.schema("12"), fuse.schema("12")]
-)
-def test_schemas_are_what_strict_modes_accept(schema: dict[str, Any]) -> None:
-    assert schema["title"]
-    for found in every_object(schema):
-        assert found["required"] == list(found["properties"])
-        assert found["additionalProperties"] is False
+def test_schemas_are_what_strict_modes_accept() -> None:
+    for request in requests(subject("x", note("y"), note("z"))).values():
+        assert request.schema["title"]
+        for found in every_object(request.schema):
+            assert found["required"] == list(found["properties"])
+            assert found["additionalProperties"] is False
 
 
 def test_a_schema_lets_only_offered_notes_be_named() -> None:
-    schema: Any = fuse.schema(["1", "2"])
+    schema: Any = fuse_request(subject("x", note("y"), note("z"))).schema
     linked = schema["properties"]["links"]["items"]["properties"]["to"]
     evolved = schema["properties"]["evolutions"]["items"]["properties"]["note"]
     assert linked["enum"] == evolved["enum"] == ["1", "2"]
@@ -248,5 +259,5 @@ def test_a_fused_judgement_with_five_candidates_takes_at_most_900_tokens() -> No
         ]
     ]
     asked = subject("Calvin wants an LRU policy, at most 10,000 entries.", *older, speaker="Bea")
-    prompt = sum(len(message.content) for message in fuse.messages(asked))
+    prompt = sum(len(message.content) for message in fuse_request(asked).messages)
     assert (prompt + len(json.dumps(ANSWER))) / CHARS_PER_TOKEN <= 900

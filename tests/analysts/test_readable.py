@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from amem_integrations.analysts.readable import legible
+from amem_integrations.analysts.statistical import _readable
 from amem_integrations.core.analysis import Candidate, Subject
 from amem_integrations.core.note import Note, make_note
 from amem_integrations.memory.items import item_note
@@ -17,7 +17,7 @@ def item(text: str) -> Note:
 
 
 def read(note: Note) -> str:
-    return legible(Subject(note)).note.content
+    return _readable(Subject(note)).note.content
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_content_that_is_no_value_is_read_as_it_is() -> None:
 
 def test_candidates_and_background_are_read_the_same_way() -> None:
     note = item('{"text": "tea"}')
-    subject = legible(Subject(note, (Candidate(note, 0.5, 0),), (note,)))
+    subject = _readable(Subject(note, (Candidate(note, 0.5, 0),), (note,)))
     assert subject.candidates[0].note.content == subject.background[0].content == "tea"
     assert subject.candidates[0].note.id == note.id
     assert subject.candidates[0].similarity == 0.5

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from langchain_openai import ChatOpenAI
 
-from amem_integrations.analysts.llm import ChatAnalyst
+from amem_integrations.analysts.llm import LLMAnalyst
 from amem_integrations.core.analysis import Candidate, ChatReply, ChatRequest, Subject
 from amem_integrations.core.io import SyncIO, run
 from amem_integrations.core.note import Note, make_note
@@ -112,7 +112,7 @@ def with_older(note: Note, older: list[Note]) -> Subject:
 def test_most_notes_are_understood_in_words_of_their_own(io: Listening) -> None:
     anchored = 0
     for place, text in enumerate(SAID):
-        understood = run(ChatAnalyst().construct(io, Subject(said(place))))
+        understood = run(LLMAnalyst().construct(io, Subject(said(place))))
         assert understood.context
         assert 1 <= len(understood.keywords) <= 5
         assert all(keyword.strip() for keyword in understood.keywords)
@@ -128,7 +128,7 @@ def test_ten_notes_are_judged_and_every_judgement_has_the_right_shape(io: Listen
     for place in range(len(SAID)):
         subject = with_older(said(place), notes[:-4:-1])
         try:
-            judgement = run(ChatAnalyst(attempts=1).fuse(io, subject))
+            judgement = run(LLMAnalyst(attempts=1).fuse(io, subject))
         except AnalysisError as error:
             if error.reason != "unparsable":
                 raise
@@ -161,7 +161,7 @@ def test_ten_notes_are_judged_and_every_judgement_has_the_right_shape(io: Listen
 def test_links_and_evolutions_are_judged_apart_as_well(io: Listening) -> None:
     subject = with_older(said(3), [said(2), said(1), said(0)])
     offered = {candidate.note.id for candidate in subject.candidates}
-    links = run(ChatAnalyst().link(io, subject))
-    evolutions = run(ChatAnalyst().evolve(io, subject, links))
+    links = run(LLMAnalyst().link(io, subject))
+    evolutions = run(LLMAnalyst().evolve(io, subject, links))
     assert {link.to for link in links} <= offered
     assert {evolution.note_id for evolution in evolutions} <= offered

@@ -2,7 +2,7 @@
 
 import pytest
 
-from amem_integrations.analysts.small_talk import Courtesy, courtesy
+from amem_integrations.analysts.small_talk import SmallTalk, classify_small_talk
 from tests.support import check_linear
 
 NAMES = frozenset({"marta", "melanie", "伟"})
@@ -36,7 +36,7 @@ NAMES = frozenset({"marta", "melanie", "伟"})
     ],
 )
 def test_greetings_thanks_and_fillers_are_courtesies(text: str) -> None:
-    assert courtesy(text, NAMES) is Courtesy.FILLER
+    assert classify_small_talk(text, NAMES) is SmallTalk.FILLER
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_greetings_thanks_and_fillers_are_courtesies(text: str) -> None:
     ],
 )
 def test_what_can_answer_a_question_is_told_apart(text: str) -> None:
-    assert courtesy(text, NAMES) is Courtesy.ANSWER
+    assert classify_small_talk(text, NAMES) is SmallTalk.ANSWER
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_what_can_answer_a_question_is_told_apart(text: str) -> None:
     ],
 )
 def test_whatever_says_something_is_none(text: str) -> None:
-    assert courtesy(text, NAMES) is None
+    assert classify_small_talk(text, NAMES) is None
 
 
 def test_those_who_talk_may_be_called_by_the_first_letters_of_their_names() -> None:
-    assert courtesy("Thanks, Mel!", NAMES)
-    assert courtesy("Thanks, Mel!") is None
+    assert classify_small_talk("Thanks, Mel!", NAMES)
+    assert classify_small_talk("Thanks, Mel!") is None
 
 
 @pytest.mark.parametrize("piece", ["哈", "谢谢", "ha", "thanks ", "!", "好的", " ", "ok.\n"])
 def test_a_long_run_is_read_in_linear_time(piece: str) -> None:
-    check_linear(lambda size: courtesy(piece * size + "狗"), 20_000)
+    check_linear(lambda size: classify_small_talk(piece * size + "狗"), 20_000)

@@ -13,7 +13,7 @@ from amem_integrations.analysts.statistical import (
     MAX_CONTEXT_CHARS,
     MAX_EVOLVED_KEYWORDS,
     MAX_EVOLVED_TAGS,
-    FreeAnalyst,
+    StatisticalAnalyst,
 )
 from amem_integrations.core.analysis import (
     Candidate,
@@ -28,7 +28,7 @@ from amem_integrations.core.note import Note, make_note
 from tests.support import check_linear
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
-ANALYST = FreeAnalyst()
+ANALYST = StatisticalAnalyst()
 # It asks nothing of the world, so there is nothing to stand in for it.
 NO_IO = cast(IO, None)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amem_integrations.analysts.terms import Corpus
-from amem_integrations.analysts.turns import Verdict, said_share, weigh
+from amem_integrations.analysts.turns import Verdict, classify, shared_weight
 from amem_integrations.core.analysis import Candidate
 from amem_integrations.core.note import Note, make_note
 
@@ -32,7 +32,7 @@ def verdict(
     candidates = [Candidate(each, similarity, rank) for rank, each in enumerate(notes)]
     corpus = Corpus(each.content for each in notes)
     last = None if before is None else note(before, speaker="Bob")
-    return weigh(note(text, **fields), candidates, last, corpus)
+    return classify(note(text, **fields), candidates, last, corpus)
 
 
 # -- nothing ---------------------------------------------------------------------------------
@@ -214,12 +214,12 @@ def test_a_long_text_corrects_nothing_by_statistics() -> None:
 
 def test_the_share_of_words_that_a_note_holds_counts_rare_ones_more() -> None:
     corpus = Corpus([*["the garden is open"] * 40, PARTS])
-    rare = said_share({"sensor", "kayak"}, note(PARTS), corpus)
-    common = said_share({"garden", "kayak"}, note(PARTS), corpus)
+    rare = shared_weight({"sensor", "kayak"}, note(PARTS), corpus)
+    common = shared_weight({"garden", "kayak"}, note(PARTS), corpus)
     assert 0 < common < rare < 1
-    assert said_share({"sensor"}, note(PARTS), corpus) == 1
-    assert said_share(set(), note(PARTS), corpus) == 0
-    assert said_share({"低温电芯"}, note("宁远有低温电芯"), corpus) == 1
+    assert shared_weight({"sensor"}, note(PARTS), corpus) == 1
+    assert shared_weight(set(), note(PARTS), corpus) == 0
+    assert shared_weight({"低温电芯"}, note("宁远有低温电芯"), corpus) == 1
 
 
 TEXTS: Sequence[str] = ["", "x", "?", "```", "🙂" * 50, "哈" * 300, "not " * 200, "1,2" * 500]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from amem_integrations import Status
-from amem_integrations.analysts.prompts.rendering import SUBJECT_CHARS
+from amem_integrations.analysts.prompts import SUBJECT_CHARS
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.batch import BATCH_CHARS
 from amem_integrations.formation.state import initial_state

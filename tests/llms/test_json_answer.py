@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amem_integrations.analysts.prompts import construct, fuse
+from amem_integrations.analysts.prompts import fuse_request
 from amem_integrations.llms.chat_models import MAX_CHARS, find_object
+from tests.analysts.test_prompts import UNDERSTANDING, note, subject
 from tests.support import check_linear
 
 ANSWER = {"keywords": ["LRU", "快取"], "tags": ["design"], "context": 'Says "{no}", then </think>.'}
@@ -16,7 +17,7 @@ TEXT = json.dumps(ANSWER, ensure_ascii=False)
 
 
 def found(text: str) -> dict[str, Any] | None:
-    return find_object(text, construct.SCHEMA)
+    return find_object(text, UNDERSTANDING)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,8 @@ def test_a_smaller_object_within_a_truncated_answer_is_not_mistaken_for_it(
     link = {"to": "1", "reason": "r", "kind": "cause", "strength": 1}
     text = json.dumps({**ANSWER, "links": [link], "evolutions": [evolution, evolution]})
     length = data.draw(st.integers(min_value=1, max_value=len(text) - 1))
-    assert find_object(text[:length], fuse.schema(["1"])) is None
+    fused = fuse_request(subject("new", note("old"))).schema
+    assert find_object(text[:length], fused) is None
 
 
 @pytest.mark.parametrize("piece", ["{", '\\"', "x{", '{"a":1}', ", "])

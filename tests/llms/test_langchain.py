@@ -14,12 +14,12 @@ from langchain_core.messages import AIMessage
 from langgraph.errors import GraphInterrupt
 from langgraph.graph import START, MessagesState, StateGraph
 
-from amem_integrations.analysts.prompts import construct
 from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
 from amem_integrations.errors import AnalysisError, InvalidInputError, ModelUnavailableError
 from amem_integrations.llms.chat_models import resolve_chat_model
 from amem_integrations.llms.langchain import LangChainChatModel
 from amem_integrations.testing import ScriptedChatModel
+from tests.analysts.test_prompts import UNDERSTANDING
 from tests.llms.provider import Answer, Provider, called, failed, said
 
 ANSWER = {"keywords": ["cache"], "tags": ["design"], "context": "About a cache."}
@@ -30,7 +30,7 @@ Ask = Callable[..., ChatReply]
 
 def request(step: str = "construct") -> ChatRequest:
     messages = [Message("system", "Judge."), Message("user", "A note.")]
-    return ChatRequest(step, messages, construct.SCHEMA)
+    return ChatRequest(step, messages, UNDERSTANDING)
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -266,7 +266,7 @@ def test_a_request_that_every_way_is_rejected_for_fails_as_a_bad_request(ask: As
 def test_a_conversation_keeps_its_roles(ask: Ask) -> None:
     model = scripted(ANSWER)
     turns = [Message("system", "a"), Message("user", "b"), Message("assistant", "c")]
-    ask(model, ChatRequest("link", turns, construct.SCHEMA))
+    ask(model, ChatRequest("link", turns, UNDERSTANDING))
     assert [m.type for m in scripted_calls(model)[0].messages] == ["system", "human", "ai"]
 
 

@@ -13,7 +13,6 @@ from llama_index.core.llms import CustomLLM, MockLLM
 from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 
-from amem_integrations.analysts.prompts import construct
 from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
 from amem_integrations.errors import AnalysisError
 from amem_integrations.llms.chat_models import resolve_chat_model
@@ -23,6 +22,7 @@ from amem_integrations.testing.llama_index import (
     ScriptedLLM,
     call_tool,
 )
+from tests.analysts.test_prompts import UNDERSTANDING
 from tests.support import judgement, open_memory
 
 ANSWER = {"keywords": ["cache"], "tags": ["design"], "context": "About a cache."}
@@ -33,7 +33,7 @@ Ask = Callable[..., ChatReply]
 
 def request(*messages: Message) -> ChatRequest:
     asked = list(messages) or [Message("system", "Judge."), Message("user", "A note.")]
-    return ChatRequest("construct", asked, construct.SCHEMA)
+    return ChatRequest("construct", asked, UNDERSTANDING)
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -141,7 +141,7 @@ def test_the_function_offered_has_the_schema_as_its_parameters() -> None:
 
     LlamaIndexChatModel(Offered([ANSWER])).complete(request())
     tool, required = offered
-    schema: Any = construct.SCHEMA
+    schema: Any = UNDERSTANDING
     assert tool["function"]["parameters"]["properties"] == schema["properties"]
     assert tool["function"]["parameters"]["required"] == schema["required"]
     assert required is True

@@ -2,7 +2,7 @@
 
 import pytest
 
-from amem_integrations.analysts.statistical import FreeAnalyst
+from amem_integrations.analysts.statistical import StatisticalAnalyst
 from amem_integrations.core.analysis import Judgement, LinkProposal, Subject, Understanding
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Status
@@ -10,7 +10,7 @@ from amem_integrations.errors import AnalysisError
 from tests.support import again, open_memory
 
 
-class Tickets(FreeAnalyst):
+class Tickets(StatisticalAnalyst):
     """Links notes that name the same ticket, and nothing else."""
 
     async def fuse(self, io: IO, subject: Subject) -> Judgement:
@@ -22,7 +22,7 @@ class Tickets(FreeAnalyst):
         )
 
 
-class Refusing(FreeAnalyst):
+class Refusing(StatisticalAnalyst):
     async def fuse(self, io: IO, subject: Subject) -> Judgement:
         raise AnalysisError("no opinion", reason="refusal", retryable=False)
 
@@ -46,6 +46,6 @@ def test_an_own_analyst_that_fails_leaves_the_note_raw() -> None:
 
 @pytest.mark.parametrize("mode", ["fused", "staged", "batched"])
 def test_an_own_analyst_judges_in_every_mode(mode: str) -> None:
-    with open_memory(analyst=FreeAnalyst(name="own"), mode=mode) as memory:
+    with open_memory(analyst=StatisticalAnalyst(name="own"), mode=mode) as memory:
         note = memory.add("The pump leaks")
         assert memory.history(note)[0].analyst.startswith("own/")

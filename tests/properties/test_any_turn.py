@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amem_integrations import AgenticMemory, Note, Status, TurnResult
-from amem_integrations.analysts.ideas import sentences
+from amem_integrations.analysts.sentences import split_sentences
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.core.note import is_blank, make_note
 from amem_integrations.formation.segments import spans
@@ -80,7 +80,7 @@ def test_spans_are_stretches_of_the_turn_in_order_and_hold_all_of_it(
     text: str, data: st.DataObject
 ) -> None:
     turn = make_note(text, namespace="n", now=NOW)
-    parts = sentences(text, Corpus(()))
+    parts = split_sentences(text, Corpus(()))
     inner = range(1, len(parts))
     starts = (
         [0, *data.draw(st.lists(st.sampled_from(inner), unique=True).map(sorted))] if inner else [0]

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amem_integrations.analysts.ideas import (
+from amem_integrations.analysts.sentences import (
     MAX_IDEAS,
     MAX_SENTENCES,
     Sentence,
-    announced,
-    mass_of,
-    sentences,
-    strangers,
+    idea_starts,
+    split_sentences,
+    unrelated_pairs,
+    weigh_words,
 )
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.core.note import is_blank
@@ -52,17 +52,17 @@ talk = st.lists(
 
 
 def texts(text: str) -> list[str]:
-    return [part.text for part in sentences(text, NOTHING)]
+    return [part.text for part in split_sentences(text, NOTHING)]
 
 
 def parts_of(text: str) -> Sequence[Sentence]:
-    return sentences(text, NOTHING)
+    return split_sentences(text, NOTHING)
 
 
 @given(talk)
 def test_sentences_are_stretches_of_the_text_in_order_and_hold_all_of_it(text: str) -> None:
     end = 0
-    for part in sentences(text, NOTHING):
+    for part in split_sentences(text, NOTHING):
         assert part.text == text[part.start : part.end]
         assert part.text == part.text.strip() != ""
         assert is_blank(text[end : part.start])
@@ -73,8 +73,8 @@ def test_sentences_are_stretches_of_the_text_in_order_and_hold_all_of_it(text: s
 
 @given(talk)
 def test_ideas_begin_with_the_first_sentence_and_go_on_in_order(text: str) -> None:
-    parts = sentences(text, NOTHING)
-    starts = announced(parts)
+    parts = split_sentences(text, NOTHING)
+    starts = idea_starts(parts)
     assert starts[0] == 0
     assert starts == sorted(set(starts))
     assert len(starts) <= MAX_IDEAS
@@ -120,7 +120,7 @@ def test_code_stays_with_the_sentence_before_it() -> None:
 def test_a_new_matter_that_is_announced_is_an_idea(first: str, second: str) -> None:
     parts = parts_of(f"{first} {second}")
     assert [part.text for part in parts] == [first, second]
-    assert announced(parts) == [0, 1]
+    assert idea_starts(parts) == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -135,40 +135,40 @@ def test_a_new_matter_that_is_announced_is_an_idea(first: str, second: str) -> N
     ],
 )
 def test_anything_else_is_one_idea(text: str) -> None:
-    assert announced(parts_of(text)) == [0]
+    assert idea_starts(parts_of(text)) == [0]
 
 
 def test_there_are_only_so_many_ideas() -> None:
     text = "The sink leaks. " + "By the way, the kayak is red. Another thing: the oven works. " * 20
-    assert len(announced(parts_of(text))) == MAX_IDEAS
+    assert len(idea_starts(parts_of(text))) == MAX_IDEAS
 
 
 def test_telling_sentences_without_a_word_in_common_may_be_two_ideas() -> None:
     apart = parts_of("My sister plays the cello in Hamburg. Tomatoes need calcium against rot.")
-    assert strangers(apart) == [(0, 1)]
+    assert unrelated_pairs(apart) == [(0, 1)]
     same = parts_of("My sister plays the cello in Hamburg. Her cello teacher lives in Bremen now.")
-    assert strangers(same) == []
+    assert unrelated_pairs(same) == []
     leaning = parts_of("My sister plays the cello in Hamburg. It has cost her all of her savings.")
-    assert strangers(leaning) == []
-    assert strangers(parts_of("Hamburg is big. Tomatoes rot.")) == []
+    assert unrelated_pairs(leaning) == []
+    assert unrelated_pairs(parts_of("Hamburg is big. Tomatoes rot.")) == []
 
 
 def test_a_word_that_is_common_here_weighs_less() -> None:
-    keys, rare = mass_of("The greyhound barks", NOTHING)
+    keys, rare = weigh_words("The greyhound barks", NOTHING)
     assert "greyhound" in keys
-    _, common = mass_of("The greyhound barks", Corpus(["a greyhound barks"] * 50))
+    _, common = weigh_words("The greyhound barks", Corpus(["a greyhound barks"] * 50))
     assert common < rare / 2
 
 
 def test_courtesies_and_names_of_those_who_talk_weigh_nothing() -> None:
-    assert mass_of("Thanks, Marta", NOTHING, {"marta"}) == (frozenset(), 0.0)
+    assert weigh_words("Thanks, Marta", NOTHING, {"marta"}) == (frozenset(), 0.0)
 
 
 @pytest.mark.parametrize("piece", [". ", "!", " ", "\n", "```\n", "a. ", "。", "By the way, x1. "])
 def test_a_very_long_turn_is_read_in_linear_time(piece: str) -> None:
     def read(size: int) -> None:
         text = "x" + piece * size + "y"
-        parts = sentences(text, NOTHING)
+        parts = split_sentences(text, NOTHING)
         assert len(parts) <= MAX_SENTENCES
         assert (parts[0].start, parts[-1].end) == (0, len(text))
 

@@ -1,8 +1,7 @@
-"""Where one idea of a turn ends and the next begins: sentences, and groups of them.
+"""Sentences of a turn, and where its ideas begin.
 
-Everything is a stretch of the text itself. An idea begins where words announce a new matter.
-Two telling sentences that have nothing in common may be two ideas, and mostly are one: that is
-for a model to say. `formation.segments` calls this.
+An idea begins where words announce a new matter. Two telling sentences without a common word may
+be two ideas, and mostly are one: that is for a model to say.
 """
 
 import re
@@ -12,18 +11,17 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from amem_integrations.analysts import words
-from amem_integrations.analysts.small_talk import courtesy, is_courteous
+from amem_integrations.analysts.small_talk import classify_small_talk, is_small_talk
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.analysts.words import NAME, TELLING
 from amem_integrations.core.note import is_blank
 
-# So many notes come of a turn at most; and so many sentences of it are looked at.
+# The most ideas of a turn, and the most sentences of it.
 MAX_IDEAS = 8
 MAX_SENTENCES = 64
-# A turn shorter than this holds one idea, unless it says otherwise; a Chinese sign counts as three.
+# A turn outside of these lengths holds one idea, unless one is announced; a Chinese sign is three.
 MIN_CHARS, MAX_CHARS = 60, 2_000
-# What must be said on both sides: as much as one telling word where a new matter is announced,
-# two where it is not.
+# The mass on both sides: one telling word where a new matter is announced, else two.
 ANNOUNCED_MASS, IDEA_MASS = 1.0, 2.0
 # Sentences at least this near to each other are of one matter.
 NEAR = 0.15
@@ -71,8 +69,8 @@ class Sentence:
     leans: bool
 
 
-def sentences(text: str, corpus: Corpus, names: Collection[str] = ()) -> list[Sentence]:
-    """The sentences of a text, in order; all of it that is not blank lies in one of them.
+def split_sentences(text: str, corpus: Corpus, names: Collection[str] = ()) -> list[Sentence]:
+    """Return the sentences of a text, in order, without blanks between them.
 
     A piece of code belongs to the sentence before it. names: folded names of those who talk.
     """
@@ -82,10 +80,10 @@ def sentences(text: str, corpus: Corpus, names: Collection[str] = ()) -> list[Se
     return [sentence for sentence in found if sentence is not None]
 
 
-def announced(parts: Sequence[Sentence]) -> list[int]:
-    """The sentences with which an idea begins: the first, and where a new matter is announced.
+def idea_starts(parts: Sequence[Sentence]) -> list[int]:
+    """Return the sentences with which an idea begins: the first, and those that announce one.
 
-    Only where something is said on both sides; at most MAX_IDEAS of them.
+    There must be telling words on both sides.
     """
     starts, mass = [0], 0.0
     for at, part in enumerate(parts):
@@ -97,10 +95,10 @@ def announced(parts: Sequence[Sentence]) -> list[int]:
     return starts[:MAX_IDEAS]
 
 
-def strangers(parts: Sequence[Sentence]) -> list[tuple[int, int]]:
-    """Pairs of a sentence and the one after, both telling, with no word in common up to there.
+def unrelated_pairs(parts: Sequence[Sentence]) -> list[tuple[int, int]]:
+    """Return pairs of telling neighbour sentences without a word in common up to there.
 
-    An idea may end between them, or not: about one time in four it does.
+    An idea ends between them about one time in four.
     """
     if not has_room(parts):
         return []
@@ -116,7 +114,7 @@ def strangers(parts: Sequence[Sentence]) -> list[tuple[int, int]]:
 
 
 def has_room(parts: Sequence[Sentence]) -> bool:
-    """Whether there is room for several ideas, and not for a whole text of them."""
+    """Return whether a turn is long enough for several ideas, and not a whole text."""
     if len(parts) < 2:
         return False
     size = parts[-1].end - parts[0].start
@@ -124,11 +122,13 @@ def has_room(parts: Sequence[Sentence]) -> bool:
     return size + 2 * wide >= MIN_CHARS and size <= MAX_CHARS
 
 
-def mass_of(text: str, corpus: Corpus, names: Collection[str] = ()) -> tuple[frozenset[str], float]:
-    """The telling words of a text, and what they weigh: shape × rarity, each counted once."""
+def weigh_words(
+    text: str, corpus: Corpus, names: Collection[str] = ()
+) -> tuple[frozenset[str], float]:
+    """Return the telling words of a text, and their mass: shape × rarity, each counted once."""
     weights: dict[str, float] = {}
     for word in words.words_of(text, corpus.names):
-        if word.weight >= TELLING and word.key not in names and not is_courteous(word.key):
+        if word.weight >= TELLING and word.key not in names and not is_small_talk(word.key):
             weights[word.key] = min(word.weight, NAME) * corpus.rarity(word.key)
     return frozenset(weights), sum(weights.values())
 
@@ -141,8 +141,8 @@ def _sentence(
     if is_blank(stripped):
         return None
     begin = start + len(piece) - len(piece.lstrip())
-    keys, mass = mass_of(stripped, corpus, names)
-    if courtesy(stripped, names):
+    keys, mass = weigh_words(stripped, corpus, names)
+    if classify_small_talk(stripped, names):
         mass = 0.0
     return Sentence(
         start=begin,
@@ -156,7 +156,7 @@ def _sentence(
 
 
 def _cuts(text: str) -> list[int]:
-    """Where sentences begin, but the first."""
+    """Return where sentences begin, but the first."""
     head = text[: words.MAX_TEXT_CHARS]
     fences = [match.span() for match in _FENCE.finditer(head)]
     cuts: list[int] = []
