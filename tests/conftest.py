@@ -17,7 +17,7 @@ from blockbuster import blockbuster_ctx
 from hypothesis import settings
 
 pytest_plugins = ["tests.fixtures"]
-pytest.register_assert_rewrite("tests.contracts")
+pytest.register_assert_rewrite("tests.contracts", "amem_integrations.testing.engine")
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 

@@ -64,6 +64,7 @@ def test_the_public_names_are_these() -> None:
 def test_the_public_names_for_tests_are_these() -> None:
     assert amem_integrations.testing.__all__ == [
         "Call",
+        "EngineContract",
         "HashEmbedder",
         "ScriptExhaustedError",
         "ScriptedChatModel",

@@ -129,9 +129,9 @@ def configured(name: str) -> Any:
 
 def _known(core: AgenticMemory, *, owned: bool) -> Source:
     options = core.options
-    location = options.location
-    if location is not None:
-        text = os.fspath(location)
+    location = None
+    if isinstance(options.location, str | os.PathLike):
+        text = str(os.fspath(options.location))
         location = text if "://" in text else str(Path(text).resolve())
     place = {
         "location": location,

@@ -4,7 +4,6 @@ Each verb is one operation over `io`; `sync_form` and `async_form` make its two 
 """
 
 import asyncio
-import os
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -40,6 +39,7 @@ from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.recall.prompt import Order, pack
 from amem_integrations.revisions.contradiction import Superseded
 from amem_integrations.revisions.forget import Forgotten
+from amem_integrations.stores.open import Location
 from amem_integrations.stores.read import namespaces
 from amem_integrations.stores.usage import read_usage, save_usage
 
@@ -88,7 +88,7 @@ class AgenticMemory(MemoryPart):
 
     Args:
         location: a directory (embedded engine, one process at a time), the URL of a Qdrant server,
-            or None for a temporary directory.
+            an open `Store`, or None for a temporary directory.
         model: the LLM that forms notes: a LangChain chat model, a LlamaIndex LLM or
             "provider:model". None: term statistics and embeddings, without an LLM.
         analyst: an `Analyst` that replaces the built-in ones. It may call `model`.
@@ -128,7 +128,7 @@ class AgenticMemory(MemoryPart):
 
     def __init__(
         self,
-        location: str | os.PathLike[str] | None = None,
+        location: Location = None,
         *,
         model: Any = None,
         analyst: Analyst | None = None,

@@ -1,6 +1,5 @@
 """Options of `AgenticMemory`, grouped by concern and checked when they are made."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,7 +11,7 @@ from amem_integrations.formation.state import Mode
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.memory.pipeline import FORMATIONS, Formation
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
-from amem_integrations.stores.open import check_api_key
+from amem_integrations.stores.open import Location, check_api_key
 
 __all__ = ["FormationOptions", "ServerOptions"]
 
@@ -105,7 +104,7 @@ class ServerOptions:
 class Options:
     """All arguments of `AgenticMemory`, checked."""
 
-    location: str | os.PathLike[str] | None
+    location: Location
     model: Any
     analyst: Analyst | None
     embedder: Any

@@ -13,7 +13,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from amem_integrations.core.filters import EVERYTHING
 from amem_integrations.core.io import Engine, run
@@ -24,33 +24,50 @@ from amem_integrations.stores.description import Encoders, check_fits, meta_poin
 if TYPE_CHECKING:
     from amem_integrations.stores.edge.engine import EdgeEngine
 
-__all__ = ["Encoders", "Store", "check_api_key", "is_there", "open_store"]
+__all__ = ["Encoders", "Location", "Store", "check_api_key", "is_there", "open_store"]
 
 _COLLECTION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _URL = re.compile(r"https?://", re.IGNORECASE)
 
 
+@runtime_checkable
 class Store(Protocol):
-    """An open collection, with an engine for either form of an operation."""
+    """An open collection: what `AgenticMemory(location)` makes of a location, or takes as it is.
+
+    Write one of your own to keep notes elsewhere: two engines (or one, if it never suspends) with
+    the methods of `core.io.Engine`, put to `testing.EngineContract`. The memory closes it.
+    """
 
     @property
-    def sync(self) -> Engine: ...
+    def sync(self) -> Engine:
+        """The engine of the sync form; its coroutines never suspend."""
+        ...
 
     @property
-    def asynchronous(self) -> Engine: ...
+    def asynchronous(self) -> Engine:
+        """The engine of the async form; it may be the same one."""
+        ...
 
     @property
     def location(self) -> str:
         """Where the notes are, for messages."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Write everything and release the store; closing again does nothing."""
+        ...
 
-    async def aclose(self) -> None: ...
+    async def aclose(self) -> None:
+        """`close`, awaited."""
+        ...
+
+
+Location: TypeAlias = str | os.PathLike[str] | Store | None
+"""A directory, the URL of a Qdrant server, an open store, or None: a temporary directory."""
 
 
 def open_store(
-    location: str | os.PathLike[str] | None,
+    location: Location,
     *,
     collection: str,
     encoders: Encoders,
@@ -66,6 +83,8 @@ def open_store(
     a collection of another schema or encoder and for a directory that is not a store, and
     StoreLockedError, StoreWriteError, StoreCorruptError, StoreUnavailableError.
     """
+    if isinstance(location, Store):
+        return _described(location, encoders)
     if not _COLLECTION.fullmatch(collection):
         raise InvalidInputError(
             "A collection's name has 1 to 64 ASCII letters, digits, hyphens or underscores; got "
@@ -90,7 +109,7 @@ def open_store(
 
 
 def is_there(
-    location: str | os.PathLike[str],
+    location: str | os.PathLike[str] | Store,
     *,
     collection: str,
     api_key: str | None = None,
@@ -100,6 +119,8 @@ def is_there(
 
     Raises InvalidInputError, StoreUnavailableError, and StoreError for what cannot be read.
     """
+    if isinstance(location, Store):
+        return bool(run(location.sync.get([META_ID])))
     if isinstance(location, str) and _URL.match(location):
         from amem_integrations.stores.server.client import has_collection
 
@@ -121,6 +142,11 @@ def check_api_key(api_key: str | None) -> None:
 
 
 def _directory(location: str | os.PathLike[str]) -> Path:
+    if not isinstance(location, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(
+            "Expected a directory, the URL of a Qdrant server, an open Store, or None; got "
+            f"{type(location).__name__}."
+        )
     text = os.fspath(location)
     if not text.strip() or "\x00" in text:
         raise InvalidInputError("A store's location is a directory or a URL; got a blank one.")

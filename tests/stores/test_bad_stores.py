@@ -210,8 +210,8 @@ def test_damaged_files_end_in_an_error_and_are_left_for_a_rescue(
 def test_a_kill_while_creating_leaves_a_place_where_a_store_can_be_made(tmp_path: Path) -> None:
     chance = random.Random(5)
     code = """
-from amem_integrations.stores.edge import edge
-from amem_integrations.stores.edge import edge_files
+from amem_integrations.stores.edge import engine as edge
+from amem_integrations.stores.edge import files as edge_files
 edge_files._empty_shard(ENCODERS)
 say("go")
 open_here()

@@ -259,8 +259,8 @@ def test_a_directory_that_another_process_holds_is_named(tmp_path: Path) -> None
 
 def test_of_processes_that_create_a_store_at_once_one_gets_it_whole(tmp_path: Path) -> None:
     code = """
-from amem_integrations.stores.edge import edge
-from amem_integrations.stores.edge import edge_files
+from amem_integrations.stores.edge import engine as edge
+from amem_integrations.stores.edge import files as edge_files
 say("ready"); sys.stdin.readline()
 try:
     store = open_here()
