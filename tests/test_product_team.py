@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory, Status
-from amem_integrations.cli.conversation import messages
+from amem_integrations.cli.demo import messages
 
 DATA = Path(__file__).parent.parent / "cookbook" / "data"
 QUESTIONS: list[dict[str, Any]] = json.loads(

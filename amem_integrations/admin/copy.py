@@ -55,6 +55,6 @@ def _readable(point: Point) -> Note:
     except DAMAGED as error:
         raise StoreCorruptError(
             f"Note {point.id} cannot be read, so it cannot be copied; what stands before it was. "
-            "`amem check --repair` says what can be done, and copying again goes on from there."
+            "`amem admin repair` says what can be done, and copying again goes on from there."
         ) from error
     return note

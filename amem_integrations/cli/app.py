@@ -11,12 +11,17 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from amem_integrations import __version__
-from amem_integrations.cli import eval as evaluating
-from amem_integrations.cli import health, moving, notes, render, settling, tending, usage, work
-from amem_integrations.cli import plots as drawing
-from amem_integrations.cli import view as viewing
+from amem_integrations.cli import (
+    admin,
+    lifecycle,
+    notes,
+    plots,
+    services,
+    terminal,
+    transfer,
+)
+from amem_integrations.cli.eval import group as eval_group
 from amem_integrations.cli.options import Embedder, Json, Model, example
-from amem_integrations.cli.shapes import dumped, print_json
 from amem_integrations.errors import AMemError
 
 _USAGE = 2
@@ -27,7 +32,7 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         as_json = "--json" in (*ctx._protected_args, *ctx.args)
-        render.JSON_ASKED.set(as_json)
+        terminal.JSON_ASKED.set(as_json)
         try:
             try:
                 return super().invoke(ctx)
@@ -48,7 +53,7 @@ class Commands(TyperGroup):
             refused = getattr(error, "exit_code", None) == _USAGE
             if refused and isinstance(said := getattr(error, "message", None), str):
                 # Among the arguments may be names of files, as the shell found them.
-                setattr(error, "message", render.plain(said))  # noqa: B010
+                setattr(error, "message", terminal.plain(said))  # noqa: B010
             if not as_json or not refused:
                 raise
             _say("UsageError", getattr(error, "format_message", error.__str__)(), as_json)
@@ -58,10 +63,12 @@ class Commands(TyperGroup):
 
 def _say(kind: str, message: str, as_json: bool) -> None:
     if as_json:
-        typer.echo(dumped({"error": {"kind": kind, "message": message}}, indent=None), err=True)
+        typer.echo(
+            terminal.to_json({"error": {"kind": kind, "message": message}}, indent=None), err=True
+        )
         return
-    render.terminal(stderr=True).print(
-        Text.assemble(("amem: ", "bold red"), render.plain(message)), soft_wrap=True
+    terminal.console(stderr=True).print(
+        Text.assemble(("amem: ", "bold red"), terminal.plain(message)), soft_wrap=True
     )
 
 
@@ -107,7 +114,9 @@ def amem(
         typer.echo(context.get_help())
         return
     long = context.invoked_subcommand == "work"
-    render.show_warnings(render.terminal(stderr=True) if long else render.remarks())
+    terminal.show_warnings(
+        terminal.console(stderr=True) if long else terminal.console(remarks=True)
+    )
 
 
 @app.command(epilog=example("amem demo", "amem demo --keep ./memory --model openai:gpt-4o-mini"))
@@ -125,14 +134,15 @@ def demo(
     """
     from amem_integrations.cli.demo import run
 
-    console = Console(quiet=True) if as_json else render.terminal()
+    console = Console(quiet=True) if as_json else terminal.console()
     if not as_json:
-        render.show_warnings(console)
-    numbers = run(console, model=model, embedder=embedder, keep=keep)
-    if as_json:
-        print_json(numbers)
+        terminal.show_warnings(console)
+    terminal.print_result(run(console, model=model, embedder=embedder, keep=keep))
 
 
-for each in (notes, settling, usage, health, tending, moving, work, drawing, viewing):
-    app.add_typer(each.commands)
-app.add_typer(evaluating.commands, name="eval")
+for module in (notes, transfer, services, admin):
+    app.add_typer(module.commands)
+app.add_typer(admin.group, name="admin")
+app.add_typer(lifecycle.group, name="lifecycle")
+app.add_typer(eval_group, name="eval")
+app.add_typer(plots.group, name="plot")

@@ -3,6 +3,7 @@
 What it shows is what the memory returns; nothing is prepared beyond the conversation.
 """
 
+import json
 import logging
 import shlex
 import statistics
@@ -11,6 +12,8 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +21,25 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from amem_integrations.cli import render
-from amem_integrations.cli.conversation import Question, messages, questions
-from amem_integrations.cli.progress import stages
+from amem_integrations.cli import terminal
 from amem_integrations.core.note import Hit, Note, Revision, Status, note_id
 from amem_integrations.core.usage import Usage
 from amem_integrations.embedders.embedder import NamedEmbedder
-from amem_integrations.errors import ModelError
+from amem_integrations.errors import AMemError, ModelError
+from amem_integrations.evaluation.links import Matter
 from amem_integrations.memory.client import AgenticMemory
 
 NAMESPACE = ("demo",)
 _PLACES = 5
 _FAILURES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and the keys of the messages that answer it."""
+
+    text: str
+    expected: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ class Remembered:
 
     @property
     def names(self) -> dict[str, str]:
-        return {note.id: render.handle(note) for note in self.notes.values()}
+        return {note.id: terminal.handle(note) for note in self.notes.values()}
 
     @property
     def links(self) -> int:
@@ -87,7 +97,7 @@ def run(
         _introduce(console, model, embedder, keep)
         with opened() as memory:
             remembered = _remember(console, memory)
-            heading = render.sections(console)
+            heading = terminal.sections(console)
             _show_formation(console, heading, remembered)
             answers = _ask(memory)
             _show_answers(console, heading, remembered, answers)
@@ -102,7 +112,7 @@ def run(
         if model is not None:
             _show_usage(console, usage.total)
     if keep is not None:
-        path = shlex.quote(render.plain(str(keep)))
+        path = shlex.quote(terminal.plain(str(keep)))
         console.print(f"\nThe memory is in {path}. Ask it yourself:", soft_wrap=True)
         console.print(f'  amem search "Who is allergic?" -n demo -l {path}', soft_wrap=True)
     return numbers | {"location": None if keep is None else str(keep)}
@@ -136,12 +146,12 @@ def _introduce(
     who = (
         "No LLM is asked: notes are formed by statistics, without a key or a network."
         if model is None
-        else f"Notes are formed by {render.plain(model)}."
+        else f"Notes are formed by {terminal.plain(model)}."
     )
     where = (
         "The memory is a temporary directory; --keep DIR keeps it."
         if keep is None
-        else f"The memory is kept in {render.plain(str(keep))}."
+        else f"The memory is kept in {terminal.plain(str(keep))}."
     )
     console.print(Text("A-Mem remembers three weeks of a product team", "bold"))
     console.print(
@@ -161,7 +171,7 @@ def _remember(console: Console, memory: AgenticMemory) -> Remembered:
     added = len(turns) - len(formed)
     started = time.perf_counter()
     failed = 0
-    with stages() as stage:
+    with terminal.stages() as stage:
         advance = stage("Remembering")
         for done, turn in enumerate(turns, start=1):
             note = memory.add(turn.pop("content"), namespace=NAMESPACE, **turn)
@@ -198,19 +208,21 @@ def _show_formation(
     if evolution is not None:
         note = evolution[0]
     heading("A message became a note")
-    console.print(_indented(render.details(_as_formed(note, remembered.histories[note.id]))))
+    console.print(_indented(terminal.details(_as_formed(note, remembered.histories[note.id]))))
     heading("It was linked to what it belongs with")
-    console.print(render.links(note.evolve(links=note.outgoing), notes))
+    console.print(terminal.links(note.evolve(links=note.outgoing), notes))
     heading("A neighbour evolved in its light")
     if evolution is None:
         console.print("  No note was changed by a later one.")
         return
     cause, neighbour, revision = evolution
-    console.print(_indented(Text(f"{names[neighbour.id]}  {render.shortened(neighbour.content)}")))
     console.print(
-        _indented(Text(f"because of {names[cause.id]}: {render.plain(revision.reason)}", "dim"))
+        _indented(Text(f"{names[neighbour.id]}  {terminal.shortened(neighbour.content)}"))
     )
-    console.print(_indented(render.changes(revision, names)))
+    console.print(
+        _indented(Text(f"because of {names[cause.id]}: {terminal.plain(revision.reason)}", "dim"))
+    )
+    console.print(_indented(terminal.changes(revision, names)))
 
 
 def _as_formed(note: Note, revisions: Sequence[Revision]) -> Note:
@@ -247,7 +259,7 @@ def _show_answers(
         expected = {note_id(NAMESPACE, key) for key in question.expected}
         console.print()
         console.print(_indented(Text(question.text, "bold")))
-        console.print(_indented(render.hits(answer.hits, remembered.names, expected=expected)))
+        console.print(_indented(terminal.hits(answer.hits, remembered.names, expected=expected)))
 
 
 def _show_reopening(
@@ -322,3 +334,51 @@ def _show_usage(console: Console, usage: Usage) -> None:
 
 def _indented(renderable: Any) -> Padding:
     return Padding(renderable, (0, 0, 0, 2), expand=False)
+
+
+def messages() -> list[dict[str, Any]]:
+    """The messages in order, as items for `AgenticMemory.add_many`."""
+    lines = _read("product_team.jsonl").splitlines()
+    return [_item(json.loads(line)) for line in lines if line.strip()]
+
+
+def questions() -> list[Question]:
+    """The questions that the demonstration asks."""
+    return [
+        Question(entry["question"], tuple(entry["expected"]))
+        for entry in json.loads(_read("product_team_questions.json"))
+        if entry["demo"]
+    ]
+
+
+def matters() -> list[Matter]:
+    """What the conversation is about, and which of its messages are about it."""
+    return [
+        Matter(entry["matter"], tuple(entry["turns"]), tuple(entry["also"]))
+        for entry in json.loads(_read("product_team_links.json"))
+    ]
+
+
+def _item(message: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "key": message["id"],
+        "content": message["content"],
+        "speaker": message["speaker"],
+        "session": message["session"],
+        "sequence": message["sequence"],
+        "occurred_at": datetime.fromisoformat(message["occurred_at"]),
+    }
+
+
+def data_file(name: str) -> Path:
+    """Where the data file of that name is. Raises AMemError if there is none."""
+    packaged = Path(str(files("amem_integrations") / "demo_data" / name))
+    checkout = Path(__file__).parents[2] / "cookbook" / "data" / name
+    for path in (packaged, checkout):
+        if path.is_file():
+            return path
+    raise AMemError(f"{name} is missing from this installation; install the package again.")
+
+
+def _read(name: str) -> str:
+    return data_file(name).read_text("utf-8")

@@ -8,12 +8,19 @@ from typing import Annotated, Literal
 
 import typer
 
-from amem_integrations.cli import render
-from amem_integrations.cli.conversation import matters, messages
+from amem_integrations.cli import eval_tables, terminal
+from amem_integrations.cli.demo import matters, messages
 from amem_integrations.cli.eval_qa import qa
-from amem_integrations.cli.options import ApiKey, Embedder, Json, Model, example
-from amem_integrations.cli.progress import stages
-from amem_integrations.cli.shapes import print_json
+from amem_integrations.cli.options import (
+    ApiKey,
+    Embedder,
+    Json,
+    Mode,
+    Model,
+    ModeOption,
+    command_group,
+    example,
+)
 from amem_integrations.core.note import Status
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.ablation import switches, with_settings, without
@@ -23,11 +30,11 @@ from amem_integrations.evaluation.questions import QuestionEmbedder, timed
 from amem_integrations.evaluation.reading import read_dataset
 from amem_integrations.evaluation.recall import BASELINE, CUTOFFS, Setup, ask, ask_baseline
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.options import MODES, FormationOptions
+from amem_integrations.memory.options import FormationOptions
 from amem_integrations.recall.options import DEFAULT_OPTIONS
 
-commands = typer.Typer(rich_markup_mode=None)
-commands.command(
+group = command_group("Measure recall, answers and links.")
+group.command(
     epilog=example("amem eval qa", "amem eval qa talks.jsonl --model openai:gpt-4o-mini --dry-run")
 )(qa)
 
@@ -59,17 +66,9 @@ Kept = Annotated[
         help="Keep the notes there and use them again. Otherwise a temporary directory.",
     ),
 ]
-Mode = Annotated[str, typer.Option(help="How a model judges: batched, fused or staged.")]
 
 
-@commands.callback(invoke_without_command=True)
-def eval_(context: typer.Context) -> None:
-    """Measure recall, answers and links."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
-@commands.command(epilog=example("amem eval recall talks.jsonl --baseline amem-dense --ablate"))
+@group.command(epilog=example("amem eval recall talks.jsonl --baseline amem-dense --ablate"))
 def recall(
     data: Data,
     baseline: Annotated[
@@ -103,7 +102,7 @@ def recall(
     limit: Limit = None,
     formation: Formation = None,
     model: Model = None,
-    mode: Mode = "batched",
+    mode: ModeOption = "batched",
     embedder: Embedder = None,
     location: Kept = None,
     api_key: ApiKey = None,
@@ -113,7 +112,6 @@ def recall(
 
     Recall, MRR, nDCG and times, compared with a baseline and without signals.
     """
-    from amem_integrations.cli import eval_table
     from amem_integrations.evaluation.report import as_dict, score
 
     setup = Setup(with_settings(DEFAULT_OPTIONS, settings or ()), hops)
@@ -125,7 +123,7 @@ def recall(
     earlier = [earlier_run(path, dataset, k=depth) for path in against or ()]
     with (
         _opened(location, formation, True, model, mode, embedder, api_key) as (memory, questions),
-        stages() as stage,
+        terminal.stages() as stage,
     ):
         filled = fill(memory, dataset, stage("remembering"))
         runs = [ask(filled, setup, questions, k=depth, progress=stage("asking"))]
@@ -143,13 +141,10 @@ def recall(
                 less = fill(other, dataset, stage(f"remembering {named}"))
                 runs.append(ask(less, setup, its, k=depth, name=named, progress=stage(named)))
         report = as_dict(score(dataset, [*runs, *earlier], cutoffs), filled, questions, cutoffs)
-    if as_json:
-        print_json(report)
-    else:
-        eval_table.show(render.terminal(), report)
+    terminal.print_result(report, eval_tables.recall(report))
 
 
-@commands.command(epilog=example("amem eval abstention talks.jsonl"))
+@group.command(epilog=example("amem eval abstention talks.jsonl"))
 def abstention(
     data: Data,
     settings: Settings = None,
@@ -158,7 +153,7 @@ def abstention(
     limit: Limit = None,
     formation: Formation = None,
     model: Model = None,
-    mode: Mode = "batched",
+    mode: ModeOption = "batched",
     embedder: Embedder = None,
     location: Kept = None,
     api_key: ApiKey = None,
@@ -169,30 +164,26 @@ def abstention(
     Questions of one conversation are asked of another as well.
     With --set min_relevance=VALUE there is a line for that value.
     """
-    from amem_integrations.cli import eval_table
     from amem_integrations.evaluation.abstention import answers, as_dict, curve
 
     setup = Setup(with_settings(DEFAULT_OPTIONS, settings or ()), hops)
     dataset = read_dataset(data, limit=limit)
     with (
         _opened(location, formation, True, model, mode, embedder, api_key) as (memory, _),
-        stages() as stage,
+        terminal.stages() as stage,
     ):
         filled = fill(memory, dataset, stage("remembering"))
         found = answers(filled, setup, k=k, progress=stage("asking"))
         chosen = setup.options.min_relevance
         points = curve(found, at=() if chosen is None else (chosen,))
         report = as_dict(points, filled, setup, k)
-    if as_json:
-        print_json(report)
-    else:
-        eval_table.show_abstention(render.terminal(), report)
+    terminal.print_result(report, eval_tables.abstention(report))
 
 
-@commands.command(epilog=example("amem eval links --model openai:gpt-4o-mini"))
+@group.command(epilog=example("amem eval links --model openai:gpt-4o-mini"))
 def links(
     model: Model = None,
-    mode: Mode = "fused",
+    mode: ModeOption = "fused",
     embedder: Embedder = None,
     location: Kept = None,
     api_key: ApiKey = None,
@@ -202,22 +193,18 @@ def links(
 
     On the labelled demonstration, by statistics or by the model given.
     """
-    from amem_integrations.cli import eval_table
     from amem_integrations.evaluation.links import score_links
 
     home = ("demo",)
     with (
         _opened(location, None, True, model, mode, embedder, api_key) as (memory, _),
-        stages() as stage,
+        terminal.stages() as stage,
     ):
         notes = memory.add_many(messages(), namespace=home, progress=stage("remembering"))
         raw = sum(note.status is not Status.FORMED for note in notes)
         scores = score_links(notes, matters())
     report = {"notes": len(notes), "unformed": raw, "model": model, **scores.as_dict()}
-    if as_json:
-        print_json(report)
-    else:
-        eval_table.show_links(render.terminal(), report)
+    terminal.print_result(report, eval_tables.links(report))
 
 
 def _formed_less(
@@ -236,12 +223,10 @@ def _opened(
     formation: Formed | None,
     evolve: bool,
     model: str | None,
-    mode: str,
+    mode: Mode,
     embedder: str | None,
     api_key: str | None,
 ) -> Generator[tuple[AgenticMemory, QuestionEmbedder]]:
-    if mode not in MODES:
-        raise InvalidInputError(f"--mode is one of {', '.join(MODES)}; got {mode!r}.")
     formation = formation or ("free" if model is None else "model")
     if (formation == "model") != (model is not None):
         raise InvalidInputError("--formation model goes with --model, and the others without it.")

@@ -1,20 +1,17 @@
 """`amem eval qa`: questions answered from memory, ours and others', scored as the paper scores."""
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from amem_integrations.cli import render
-from amem_integrations.cli.conversation import data_file
+from amem_integrations.cli import eval_tables, terminal
+from amem_integrations.cli.demo import data_file
 from amem_integrations.cli.options import Embedder, Json, Model
-from amem_integrations.cli.shapes import print_json
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.questions import timed
 from amem_integrations.evaluation.reading import read_dataset
@@ -132,8 +129,8 @@ def qa(
         judging = _judge(metered, side_by_side) if judge else None
         run = Run(means, reading, answers, model=metered, concurrency=side_by_side)
         if dry_run:
-            forecast = [asdict(each) for each in run.forecast(chosen, budgets, priced)]
-            _print(forecast, as_json, show_forecast)
+            forecast = [asdict(row) for row in run.forecast(chosen, budgets, priced)]
+            terminal.print_result(forecast, eval_tables.forecast(forecast))
             return
         for name in ("nltk", "rouge_score"):
             # What is missing is said before anything is asked.
@@ -148,28 +145,8 @@ def qa(
     report = as_dict(scored, asked, setup, priced)
     (out / "report.json").write_text(json.dumps(report, indent=1), "utf-8")
     written = save(report, out)
-    _print(report, as_json, show)
-    render.terminal(stderr=True).print(f"Written: {', '.join(map(str, written))}", style="dim")
-
-
-def show(console: Console, report: Mapping[str, Any]) -> None:
-    """Print what `evaluation.qa.report.as_dict` makes."""
-    from amem_integrations.cli import eval_qa_table
-
-    eval_qa_table.show(console, report)
-
-
-def show_forecast(console: Console, forecast: Sequence[Mapping[str, Any]]) -> None:
-    from amem_integrations.cli import eval_qa_table
-
-    eval_qa_table.show_forecast(console, forecast)
-
-
-def _print(content: Any, as_json: bool, show: Callable[[Console, Any], None]) -> None:
-    if as_json:
-        print_json(content)
-    else:
-        show(render.terminal(), content)
+    terminal.print_result(report, eval_tables.answers(report))
+    terminal.console(stderr=True).print(f"Written: {', '.join(map(str, written))}", style="dim")
 
 
 def _systems(text: str) -> dict[str, Any]:
@@ -245,14 +222,7 @@ def _price(text: str | None, model: str | None, budget_usd: float | None) -> Any
 @contextmanager
 def _progress(model: Any) -> Generator[Callable[[str, int, int], None]]:
     """A bar with what was spent, on the terminal and not in what the command prints."""
-    console = render.terminal(stderr=True)
-    quiet = not console.is_terminal
-    if not quiet:
-        render.show_warnings(console)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with Progress(
-        *columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet
-    ) as progress:
+    with terminal.progress_bars() as progress:
         task = progress.add_task("preparing", total=None)
 
         def advance(doing: str, done: int, total: int) -> None:
@@ -264,5 +234,5 @@ def _progress(model: Any) -> Generator[Callable[[str, int, int], None]]:
         try:
             yield advance
         except KeyboardInterrupt:
-            console.print("Interrupted; the same command goes on from here.")
+            terminal.console(stderr=True).print("Interrupted; the same command goes on from here.")
             raise

@@ -1,55 +1,54 @@
-"""Commands about notes: remember, find, show and list them."""
+"""Commands for notes: add, search, show, list, revert and forget them."""
 
-from datetime import datetime
-from typing import Annotated, Any
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated, Any, cast
 
 import typer
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
-from amem_integrations.cli import render
+from amem_integrations.cli import terminal
 from amem_integrations.cli.options import (
-    ApiKey,
-    Collection,
-    Embedder,
-    Json,
-    Labels,
-    Location,
-    Model,
-    conditions,
-    empty,
-    example,
-    existing,
-    labels_of,
-    moment,
-    named,
-    opened,
+    FORMING,
+    NAMESPACE,
+    NoteName,
+    Target,
+    Yes,
+    command,
+    describe_empty,
+    find_id,
+    find_note,
+    parse_time,
 )
-from amem_integrations.cli.piped import FIELDS, checked, json_items, line_items, read_text
-from amem_integrations.cli.progress import stages, working
-from amem_integrations.cli.shapes import hit_shape, note_shape, print_json
-from amem_integrations.core.note import Note, Status
+from amem_integrations.cli.shapes import hit_shape, note_shape
+from amem_integrations.core.json_value import parse_object
+from amem_integrations.core.note import Note, Status, as_utc, make_note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.client import AgenticMemory, NoteFields
+from amem_integrations.revisions.forget import Forgotten
 
 commands = typer.Typer()
 
-_DATE = "a date, a time, or how long ago: 24h, 7d, 2w."
+_FIELDS = ("content", *NoteFields.__annotations__, "supersedes")
+_WHEN = "a date, a time, or how long ago: 24h, 7d, 2w."
 
 
-@commands.command(
-    epilog=example(
-        'amem add "Calvin is allergic to nuts" -l ./memory --at 2026-03-01',
-        "amem add --lines -l ./memory -n team < minutes.txt",
-    )
+@command(
+    commands,
+    FORMING,
+    'amem add "Calvin is allergic to nuts" -l ./memory --at 2026-03-01',
+    "amem add --lines -l ./memory -n team < minutes.txt",
 )
 def add(
-    location: Location,
+    target: Target,
     text: Annotated[
         str | None,
         typer.Argument(metavar="TEXT", help='Nothing, or "-", reads standard input.'),
     ] = None,
-    namespace: Labels = None,
     lines: Annotated[
         bool, typer.Option("--lines", help="Each line of standard input is a note.")
     ] = False,
@@ -58,7 +57,7 @@ def add(
         typer.Option(
             "--json-lines",
             help="Each line of it is a JSON object: content and, if you like, "
-            f"{', '.join(FIELDS[1:])}.",
+            f"{', '.join(_FIELDS[1:])}.",
         ),
     ] = False,
     speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None,
@@ -68,7 +67,7 @@ def add(
         str | None, typer.Option(help="Your name for the note; the same key is the same note.")
     ] = None,
     at: Annotated[
-        str | None, typer.Option(metavar="WHEN", help=f"When it happened: {_DATE}")
+        str | None, typer.Option(metavar="WHEN", help=f"When it happened: {_WHEN}")
     ] = None,
     source: Annotated[
         str | None, typer.Option(help="user, tool, assistant or import: where it came from.")
@@ -78,35 +77,28 @@ def add(
     ] = None,
     supersedes: Annotated[
         list[str] | None,
-        typer.Option(metavar="NOTE", help="A note that holds no longer; can be repeated."),
+        typer.Option(metavar="NOTE", help="A note that this one outdates; can be repeated."),
     ] = None,
-    model: Model = None,
-    as_json: Json = False,
-    embedder: Embedder = None,
-    collection: Collection = "amem",
-    api_key: ApiKey = None,
 ) -> None:
     """Remember a text, or one a line: it becomes a note.
 
     The note is linked to others, and may change how they are understood. The same text again
     is the same note.
     """
-    labels = labels_of(namespace)
     about: dict[str, Any] = {
         "speaker": speaker,
         "session": session,
-        "occurred_at": None if at is None else moment(at, "--at"),
+        "occurred_at": None if at is None else parse_time(at, "--at"),
         "source": source,
-        "metadata": conditions(metadata, "--metadata"),
+        "metadata": parse_object(metadata, "--metadata"),
     }
-    if not (lines or json_lines):
-        own = {"key": key, "sequence": sequence, "supersedes": supersedes or None}
-        items = [checked({"content": read_text(text), **about, **own})]
+    own = {"key": key, "sequence": sequence, "supersedes": supersedes or None}
+    many = lines or json_lines
+    if not many:
+        items = [_checked({"content": _read_text(text), **about, **own})]
     elif (
         text not in (None, "-")
-        or key is not None
-        or sequence is not None
-        or supersedes
+        or any(value is not None for value in own.values())
         or (lines and json_lines)
     ):
         raise InvalidInputError(
@@ -114,178 +106,277 @@ def add(
             "other, without a text, and without --key, --sequence and --supersedes."
         )
     else:
-        items = (line_items if lines else json_items)(read_text(None), about)
-    with opened(
-        location, collection=collection, model=model, embedder=embedder, api_key=api_key
-    ) as memory:
-        with stages() as stage:
-            notes = memory.add_many(items, namespace=labels, progress=stage("Remembering"))
-        if as_json:
-            print_json({"notes": [note_shape(note) for note in notes]})
-        elif lines or json_lines:
-            links = sum(len(note.outgoing) for note in notes)
-            counts = (render.many(len(notes), "note"), render.many(links, "link"))
-            render.terminal().print("{} remembered, with {}.".format(*counts))
-        else:
-            _show(memory, notes[0])
+        items = _read_items(_read_text(None), about, as_json=json_lines)
+    with target.open(create=True) as memory:
+        with terminal.stages() as stage:
+            notes = memory.add_many(
+                items, namespace=target.namespace, progress=stage("Remembering")
+            )
+        counts = terminal.many(len(notes), "note")
+        links = terminal.many(sum(len(note.outgoing) for note in notes), "link")
+        terminal.print_result(
+            {"notes": [note_shape(note) for note in notes]},
+            *([f"{counts} remembered, with {links}."] if many else _details(memory, notes[0])),
+        )
     if raw := sum(note.status is Status.RAW for note in notes):
         what = "The note is stored and can be found, but is"
         if len(notes) > 1:
-            what = f"{raw:,} of {render.many(len(notes), 'note')} are stored and can be found, but"
-        render.remarks().print(f"{what} not formed yet.", soft_wrap=True)
+            what = f"{raw:,} of {counts} are stored and can be found, but"
+        terminal.console(remarks=True).print(f"{what} not formed yet.", soft_wrap=True)
 
 
-@commands.command(
-    epilog=example(
-        'amem search "who is allergic?" -l ./memory -n team -k 3',
-        'amem search budget -l ./memory --filter \'{"speaker": "Marta"}\' --json',
-    )
+@command(
+    commands,
+    NAMESPACE,
+    'amem search "who is allergic?" -l ./memory -n team -k 3',
+    'amem search budget -l ./memory --filter \'{"speaker": "Marta"}\' --json',
 )
 def search(
+    target: Target,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
-    location: Location,
-    namespace: Labels = None,
     k: Annotated[int, typer.Option("-k", help="How many notes at most.")] = 5,
     hops: Annotated[int, typer.Option(help="How many links to follow.")] = 1,
     filter: Annotated[
         str | None,
-        typer.Option(metavar="JSON", help='Conditions, such as \'{"speaker": "Marta"}\'.'),
+        typer.Option(metavar="JSON", help='A filter, such as \'{"speaker": "Marta"}\'.'),
     ] = None,
     at: Annotated[
-        str | None, typer.Option(metavar="WHEN", help=f"As things stood then: {_DATE}")
+        str | None, typer.Option(metavar="WHEN", help=f"As things stood then: {_WHEN}")
     ] = None,
     min_relevance: Annotated[
         float | None, typer.Option(help="Find nothing unless a note is so relevant.")
     ] = None,
-    as_json: Json = False,
-    embedder: Embedder = None,
-    collection: Collection = "amem",
-    api_key: ApiKey = None,
 ) -> None:
     """Find notes, and say why each was found.
 
     By meaning, by words and by links.
     """
-    labels = labels_of(namespace)
-    asked: dict[str, Any] = {
+    options: dict[str, Any] = {
         "k": k,
         "hops": hops,
-        "filter": conditions(filter),
-        "at": None if at is None else moment(at, "--at"),
+        "filter": parse_object(filter, "--filter"),
+        "at": None if at is None else parse_time(at, "--at"),
         "min_relevance": min_relevance,
     }
-    with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
-        with working("Searching"):
-            found = memory.search(query, namespace=labels, **asked)
-        if as_json:
-            hits = [hit_shape(hit) for hit in found]
-            print_json({"namespace": list(labels), "query": query, "hits": hits})
-            return
-        sources = {hit.via.other(hit.note.id) for hit in found if hit.via is not None}
-        names = {hit.note.id: render.handle(hit.note) for hit in found}
-        for id in sources - names.keys():
-            if (note := memory.get(id, namespace=labels)) is not None:
-                names[id] = render.handle(note)
-        console = render.terminal()
-        if found:
-            console.print(render.hits(found, names))
-        elif count := memory.count(labels):
-            home = render.plain("/".join(labels))
-            console.print(f"Nothing found among {render.many(count, 'note')} of namespace {home}.")
-        else:
-            console.print(render.plain(empty(memory, labels)), soft_wrap=True)
+    namespace = target.namespace
+    with target.open() as memory:
+        with terminal.working("Searching"):
+            hits = memory.search(query, namespace=namespace, **options)
+        sources = {hit.via.other(hit.note.id) for hit in hits if hit.via is not None}
+        names = {hit.note.id: terminal.handle(hit.note) for hit in hits}
+        others = _load_notes(memory, sources - names.keys(), namespace)
+        names |= {id: terminal.handle(note) for id, note in others.items()}
+        shown: RenderableType = terminal.hits(hits, names)
+        if not hits:
+            count = memory.count(namespace)
+            shown = (
+                f"Nothing found among {terminal.many(count, 'note')} of namespace {target.home}."
+                if count
+                else terminal.plain(describe_empty(memory, namespace))
+            )
+    shapes = [hit_shape(hit) for hit in hits]
+    terminal.print_result({"namespace": list(namespace), "query": query, "hits": shapes}, shown)
 
 
-@commands.command(epilog=example("amem show t24 t47 -l ./memory -n demo"))
+@command(commands, NAMESPACE, "amem show t24 t47 -l ./memory -n demo")
 def show(
+    target: Target,
     notes: Annotated[list[str], typer.Argument(metavar="NOTE...", help="Ids or keys.")],
-    location: Location,
-    namespace: Labels = None,
-    as_json: Json = False,
-    embedder: Embedder = None,
-    collection: Collection = "amem",
-    api_key: ApiKey = None,
 ) -> None:
     """Show notes: what was understood, links, history.
 
     Links are those in both directions; the history is every change, with its cause.
     """
-    labels = labels_of(namespace)
-    with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
-        held = [named(memory, name, labels) for name in notes]
-        if as_json:
-            print_json({"notes": [note_shape(note, memory.history(note)) for note in held]})
-            return
-        for note in held:
-            _show(memory, note, history=True)
+    with target.open() as memory:
+        found = [find_note(memory, name, target.namespace) for name in notes]
+        terminal.print_result(
+            {"notes": [note_shape(note, memory.history(note)) for note in found]},
+            *(part for note in found for part in _details(memory, note, history=True)),
+        )
 
 
-@commands.command(epilog=example("amem recent -l ./memory -n team --limit 50"))
+@command(commands, NAMESPACE, "amem recent -l ./memory -n team --limit 50")
 def recent(
-    location: Location,
-    namespace: Labels = None,
+    target: Target,
     limit: Annotated[int, typer.Option(min=1, help="How many notes at most.")] = 20,
-    as_json: Json = False,
-    embedder: Embedder = None,
-    collection: Collection = "amem",
-    api_key: ApiKey = None,
 ) -> None:
     """List the notes stored last, newest first."""
-    labels = labels_of(namespace)
-    with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
-        notes = memory.recent(namespace=labels, limit=limit)
-        if as_json:
-            shapes = [note_shape(note) for note in notes]
-            print_json({"namespace": list(labels), "notes": shapes})
-            return
-        console = render.terminal()
-        if not notes:
-            console.print(render.plain(empty(memory, labels)), soft_wrap=True)
-        for note in notes:
-            # In a pipe nothing is cut off.
-            shown = render.line(note, _day(note.occurred_at or note.created_at))
-            console.print(shown, soft_wrap=not console.is_terminal)
+    namespace = target.namespace
+    with target.open() as memory:
+        notes = memory.recent(namespace=namespace, limit=limit)
+        empty = "" if notes else terminal.plain(describe_empty(memory, namespace))
+    shapes = [note_shape(note) for note in notes]
+    lines = [
+        terminal.line(note, f"{note.occurred_at or note.created_at:%Y-%m-%d %H:%M}")
+        for note in notes
+    ]
+    terminal.print_result({"namespace": list(namespace), "notes": shapes}, *(lines or [empty]))
 
 
-@commands.command(epilog=example("amem namespaces -l ./memory"))
-def namespaces(
-    location: Location,
-    as_json: Json = False,
-    embedder: Embedder = None,
-    collection: Collection = "amem",
-    api_key: ApiKey = None,
+@command(
+    commands,
+    FORMING,
+    "amem revert t24 -l ./memory -n team",
+    "amem revert t24 -l ./memory -n team --to-version 2",
+)
+def revert(
+    target: Target,
+    note: NoteName,
+    to_version: Annotated[
+        int | None, typer.Option(metavar="N", help="Undo all after this version.")
+    ] = None,
+    only: Annotated[
+        int | None, typer.Option(metavar="N", help="Undo only what made it this version.")
+    ] = None,
 ) -> None:
-    """List the namespaces, each with how many notes it has."""
-    with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
-        counts = {labels: memory.count(labels) for labels in memory.namespaces()}
-    if as_json:
-        rows = [{"namespace": list(labels), "notes": count} for labels, count in counts.items()]
-        print_json({"namespaces": rows})
-        return
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for labels, count in counts.items():
-        table.add_row(Text(render.plain("/".join(labels))), render.many(count, "note"))
-    render.terminal().print(table if counts else "There are no notes.")
+    """Undo a note's last change, or others of it.
+
+    `amem show` lists the changes by version. The undoing is a change itself.
+    """
+    with target.open() as memory:
+        id = find_id(memory, note, target.namespace)
+        with terminal.working("Reverting"):
+            reverted = memory.revert(
+                id, to_version=to_version, only=only, namespace=target.namespace
+            )
+    print_note(reverted)
 
 
-def _day(when: datetime) -> str:
-    return when.strftime("%Y-%m-%d %H:%M")
+@command(
+    commands,
+    FORMING,
+    "amem forget t24 -l ./memory -n team",
+    'amem forget --where \'{"speaker": "Marta"}\' -l ./memory -n team --yes',
+)
+def forget(
+    target: Target,
+    notes: Annotated[
+        list[str] | None, typer.Argument(metavar="[NOTE]...", help="Ids or keys.")
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help="Every note that meets this filter."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every note of the namespace.")] = False,
+    yes: Yes = False,
+) -> None:
+    """Remove notes, and what they caused in others, for good."""
+    if sum((bool(notes), where is not None, everything)) != 1:
+        raise InvalidInputError("Name the notes to forget, or use --where or --all: one of these.")
+    namespace, filter = target.namespace, parse_object(where, "--where")
+    with target.open() as memory:
+        # Not what a merged note went into, but the note itself.
+        ids = [find_id(memory, name, namespace) for name in notes or ()]
+        if everything:
+            count = terminal.many(memory.count(namespace), "note")
+            what = f"all {count} of namespace {target.home}"
+        elif filter is not None:
+            what = f"every note of namespace {target.home} that meets {terminal.plain(where or '')}"
+        else:
+            what = ", ".join(map(terminal.plain, notes or ()))
+        if not yes:
+            typer.confirm(f"Forget {what}?", abort=True, err=True)
+        with terminal.working("Forgetting"):
+            if everything:
+                forgotten = memory.admin.forget_namespace(namespace)
+            elif filter is not None:
+                forgotten = memory.admin.forget_where(filter, namespace=namespace)
+            else:
+                removed = (memory.forget(id, namespace=namespace) for id in ids)
+                forgotten = sum(removed, Forgotten(0))
+    counts = terminal.counts(
+        (forgotten.waiting, "of them not formed"),
+        (forgotten.evolutions, "changes of other notes undone"),
+        (forgotten.links, "links of other notes removed"),
+        (len(forgotten.unformed), "other notes to be formed anew"),
+    )
+    removed_notes = terminal.many(forgotten.notes, "note")
+    terminal.print_result(asdict(forgotten), f"{removed_notes} removed{counts}.")
 
 
-def _show(memory: AgenticMemory, note: Note, *, history: bool = False) -> None:
-    console = render.terminal()
+def print_note(note: Note) -> None:
+    """Print a note that a command has changed."""
+    terminal.print_result({"notes": [note_shape(note)]}, terminal.details(note))
+
+
+def _details(
+    memory: AgenticMemory, note: Note, *, history: bool = False
+) -> Iterator[RenderableType]:
     revisions = memory.history(note) if history else []
     ids = {link.other(note.id) for link in note.links} | {change.cause for change in revisions}
-    others = {
-        id: other
-        for id in ids - {note.id}
-        if (other := memory.get(id, namespace=note.namespace)) is not None
-    }
-    console.print(render.details(note))
-    console.print(Text("links", "bold"))
-    console.print(render.links(note, others))
+    others = _load_notes(memory, ids - {note.id}, note.namespace)
+    yield terminal.details(note)
+    yield Text("links", "bold")
+    yield terminal.links(note, others)
     if history:
-        names = {id: render.handle(other) for id, other in others.items()}
-        console.print(Text("history", "bold"))
-        console.print(render.history(revisions, names))
-    console.print()
+        names = {id: terminal.handle(other) for id, other in others.items()}
+        yield Text("history", "bold")
+        yield terminal.history(revisions, names)
+    yield ""
+
+
+def _load_notes(
+    memory: AgenticMemory, ids: set[str], namespace: tuple[str, ...]
+) -> dict[str, Note]:
+    notes = ((id, memory.get(id, namespace=namespace)) for id in ids)
+    return {id: note for id, note in notes if note is not None}
+
+
+def _read_text(text: str | None) -> str:
+    """The text given on the command line, or all of standard input."""
+    if text not in (None, "-"):
+        return text
+    if text is None and sys.stdin.isatty():
+        raise typer.BadParameter("Give a text, or pipe one in.", param_hint="TEXT")
+    data = sys.stdin.buffer.read()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"Standard input is not UTF-8 (byte {error.start}); iconv can make it so."
+        ) from error
+
+
+def _read_items(text: str, about: Mapping[str, Any], *, as_json: bool) -> list[dict[str, Any]]:
+    """An item for `add_many` for each line that is not blank; a JSON line precedes `about`."""
+    items: list[dict[str, Any]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                fields = _read_fields(line) if as_json else {"content": line.strip()}
+                items.append(_checked({**about, **fields}))
+            except InvalidInputError as error:
+                reason = str(error).rstrip(".")
+                raise InvalidInputError(f"Line {number}: {reason}. Nothing was stored.") from error
+    return items
+
+
+def _read_fields(line: str) -> dict[str, Any]:
+    try:
+        data: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"it is not JSON: {error}") from error
+    if not isinstance(data, dict) or "content" not in data:
+        raise InvalidInputError('it is no JSON object with "content"')
+    fields = cast("dict[str, Any]", data)
+    if unknown := sorted(fields.keys() - set(_FIELDS)):
+        raise InvalidInputError(
+            f"it has {', '.join(map(repr, unknown))}, and an object may have "
+            f"{', '.join(_FIELDS)} (`amem import` reads what `amem export` wrote)"
+        )
+    when = fields.get("occurred_at")
+    if isinstance(when, str):
+        try:
+            fields["occurred_at"] = as_utc(datetime.fromisoformat(when))
+        except ValueError as error:
+            raise InvalidInputError(f"occurred_at is no ISO date or time: {when!r}") from error
+    elif when is not None:
+        raise InvalidInputError("occurred_at is a text, an ISO date or time")
+    return fields
+
+
+def _checked(item: dict[str, Any]) -> dict[str, Any]:
+    """The item, if it can be stored; checked before a memory is opened, or made, for it."""
+    about = {name: value for name, value in item.items() if name != "supersedes"}
+    make_note(**about, namespace="x", now=datetime.now(UTC))
+    return item

@@ -1,24 +1,30 @@
-"""What the commands of `amem` have in common: their options, and how they open a memory."""
+"""The options that commands share, how commands are registered, and how a memory is opened."""
 
-import json
+import functools
+import inspect
 import re
 import shlex
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 import typer
 
-from amem_integrations.cli import render
-from amem_integrations.cli.stranger import embedder_called
+from amem_integrations.cli import terminal
+from amem_integrations.core.io import Vector
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.core.note import Note, as_utc, note_id
+from amem_integrations.embedders.dense import resolve_embedder
+from amem_integrations.embedders.embedder import NamedEmbedder
 from amem_integrations.errors import (
     InvalidInputError,
+    ModelUnavailableError,
     NoteNotFoundError,
     StoreMismatchError,
 )
+from amem_integrations.formation.state import Mode
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.stores.open import is_there
 
@@ -77,10 +83,139 @@ ApiKey = Annotated[
         show_default=False,
     ),
 ]
+ModeOption = Annotated[
+    Mode,
+    typer.Option("--mode", help="How a model judges notes."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+NoteName = Annotated[str, typer.Argument(metavar="NOTE", help="Its id or key.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+# In the order in which help lists them; a command's own options stand after the namespace.
+_SHARED: dict[str, tuple[Any, Any]] = {
+    "location": (Location, inspect.Parameter.empty),
+    "namespace": (Labels, None),
+    "model": (Model, None),
+    "as_json": (Json, False),
+    "embedder": (Embedder, None),
+    "collection": (Collection, "amem"),
+    "api_key": (ApiKey, None),
+}
+MEMORY = ("location", "as_json", "embedder", "collection", "api_key")
+NAMESPACE = ("namespace", *MEMORY)
+FORMING = ("model", *NAMESPACE)
 
 _AGO = re.compile(r"(\d{1,6})([hdw])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The memory that a command works on, as the shared options name it."""
+
+    location: str
+    namespace: Namespace = DEFAULT
+    model: str | None = None
+    embedder: Any = None
+    collection: str = "amem"
+    api_key: str | None = None
+
+    @property
+    def home(self) -> str:
+        """The namespace as a terminal shows it."""
+        return terminal.plain("/".join(self.namespace))
+
+    def check_exists(self) -> None:
+        """Raise InvalidInputError if there is no memory."""
+        if not self._exists():
+            which = "" if self.collection == "amem" else f" called {self.collection!r}"
+            raise InvalidInputError(
+                f"There is no memory{which} at {self.location}; `amem add` makes one. "
+                "Is --location right?"
+            )
+
+    @contextmanager
+    def open(self, *, create: bool = False, **settings: Any) -> Generator[AgenticMemory]:
+        """Open the memory, by default with the embedder that it was written with.
+
+        create: make a memory if there is none, and say so; otherwise this raises
+            InvalidInputError, so that a mistyped path makes nothing.
+        """
+        if not create:
+            self.check_exists()
+        new = create and not self._exists()
+        settings |= {"model": self.model, "collection": self.collection, "api_key": self.api_key}
+        try:
+            memory = AgenticMemory(self.location, embedder=self.embedder, **settings)
+        except StoreMismatchError as error:
+            if self.embedder is not None or error.embedder is None or error.dimension is None:
+                raise
+            own = _embedder_called(error.embedder, error.dimension)
+            memory = AgenticMemory(self.location, embedder=own, **settings)
+        with memory:
+            if new:
+                where = terminal.plain(self.location)
+                terminal.print_remark(f"A new memory is made in {where}.")
+            yield memory
+
+    def _exists(self) -> bool:
+        return is_there(self.location, collection=self.collection, api_key=self.api_key)
+
+
+def command(
+    group: typer.Typer, shared: tuple[str, ...], *examples: str
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function as a command with these shared options.
+
+    The function gets a Target first, then its own arguments. Whether JSON is asked for is read
+    from `terminal`.
+    """
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        own = [*inspect.signature(function).parameters.values()][1:]
+        options = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
+            )
+            for name, (annotation, default) in _SHARED.items()
+            if name in shared
+        ]
+        first = [option for option in options if option.name in ("location", "namespace")]
+        parameters = [
+            *first,
+            *(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own),
+            *options[len(first) :],
+        ]
+
+        @functools.wraps(function)
+        def run(**arguments: Any) -> None:
+            given = {name: arguments.pop(name) for name in shared}
+            given.pop("as_json", None)
+            if "namespace" in given:
+                given["namespace"] = namespace_of(given["namespace"]) or DEFAULT
+            function(Target(**given), **arguments)
+
+        setattr(run, "__signature__", inspect.Signature(parameters))  # noqa: B010
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        group.command(function.__name__.rstrip("_"), epilog=example(*examples))(run)
+        return function
+
+    return register
+
+
+def command_group(description: str) -> typer.Typer:
+    """Make a group of commands; without one of them it prints its help."""
+
+    def print_help(context: typer.Context) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+
+    return typer.Typer(
+        help=description,
+        callback=print_help,
+        invoke_without_command=True,
+        rich_markup_mode=None,
+    )
 
 
 def example(*lines: str) -> str:
@@ -89,108 +224,27 @@ def example(*lines: str) -> str:
     return "\n".join(["\b", heading, *(f"  {line}" for line in lines)])
 
 
-@contextmanager
-def opened(
-    location: str,
-    *,
-    collection: str = "amem",
-    model: str | None = None,
-    embedder: str | None,
-    api_key: str | None,
-    **settings: Any,
-) -> Generator[AgenticMemory]:
-    """A memory; without an embedder, with the one that it was written with.
-
-    Where there is none one is made, and that is said: a mistyped path shall be seen.
-    """
-    new = not is_there(location, collection=collection, api_key=api_key)
-    settings = {"collection": collection, "model": model, "api_key": api_key, **settings}
-    try:
-        memory = AgenticMemory(location, embedder=embedder, **settings)
-    except StoreMismatchError as error:
-        if embedder is not None or error.embedder is None or error.dimension is None:
-            raise
-        own = embedder_called(error.embedder, error.dimension)
-        memory = AgenticMemory(location, embedder=own, **settings)
-    with memory:
-        if new:
-            render.remarks().print(
-                f"A new memory is made in {render.plain(location)}.", style="dim", soft_wrap=True
-            )
-        yield memory
-
-
-@contextmanager
-def existing(
-    location: str,
-    *,
-    collection: str = "amem",
-    model: str | None = None,
-    embedder: str | None,
-    api_key: str | None,
-    **settings: Any,
-) -> Generator[AgenticMemory]:
-    """A memory that is there already: a mistyped path must not make a new one."""
-    check_there(location, collection, api_key)
-    with opened(
-        location,
-        collection=collection,
-        model=model,
-        embedder=embedder,
-        api_key=api_key,
-        **settings,
-    ) as memory:
-        yield memory
-
-
-def able_to_form(memory: AgenticMemory) -> None:
-    """Raises what keeps it from embedding, before every note is tried in vain."""
+def check_embedder(memory: AgenticMemory) -> None:
+    """Raise the embedder's error before every note is tried in vain."""
     memory.perform(lambda _, io: io.embed_query("a"))
 
 
-def check_there(location: str, collection: str, api_key: str | None = None) -> None:
-    """Raise InvalidInputError where there is no memory."""
-    if not is_there(location, collection=collection, api_key=api_key):
-        which = "" if collection == "amem" else f" called {collection!r}"
-        raise InvalidInputError(
-            f"There is no memory{which} at {location}; `amem add` makes one. Is --location right?"
-        )
+def namespace_of(labels: list[str] | None) -> Namespace | None:
+    return as_namespace(labels) if labels else None
 
 
-def labels_of(namespace: list[str] | None) -> tuple[str, ...]:
-    return as_namespace(namespace) if namespace else DEFAULT
-
-
-def empty(memory: AgenticMemory, namespace: Namespace) -> str:
-    """That nothing is in `namespace`, and where to look instead."""
-    held = memory.namespaces()
-    said = f"There are no notes in namespace {'/'.join(namespace)}."
+def describe_empty(memory: AgenticMemory, namespace: Namespace) -> str:
+    """Say that a namespace has no notes, and where to look instead."""
+    namespaces = memory.namespaces()
+    empty = f"There are no notes in namespace {'/'.join(namespace)}."
     apart = tuple(part for label in namespace for part in label.split("/"))
-    if apart != namespace and apart in held:
+    if apart != namespace and apart in namespaces:
         options = (part for label in apart for part in ("-n", label))
-        return f"{said} Labels are given one by one: {shlex.join(options)}"
-    return f"{said} `amem namespaces` lists those that have some." if held else said
+        return f"{empty} Labels are given one by one: {shlex.join(options)}"
+    return f"{empty} `amem admin namespaces` lists those that have some." if namespaces else empty
 
 
-def check_some(memory: AgenticMemory, namespace: Namespace) -> None:
-    """Raise InvalidInputError where there is nothing to draw."""
-    if not memory.count(namespace):
-        raise InvalidInputError(empty(memory, namespace))
-
-
-def conditions(text: str | None, option: str = "--filter") -> dict[str, Any] | None:
-    if text is None:
-        return None
-    try:
-        asked = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{option} is not JSON: {error}.") from error
-    if not isinstance(asked, dict):
-        raise InvalidInputError(f'{option} is a JSON object, such as {{"speaker": "Marta"}}.')
-    return asked  # pyright: ignore[reportUnknownVariableType]
-
-
-def moment(text: str, option: str, now: datetime | None = None) -> datetime:
+def parse_time(text: str, option: str, now: datetime | None = None) -> datetime:
     """The moment that `text` means: an ISO date or time, or how long before `now`."""
     ago = _AGO.fullmatch(text.strip())
     try:
@@ -204,12 +258,12 @@ def moment(text: str, option: str, now: datetime | None = None) -> datetime:
         ) from error
 
 
-def own_id(memory: AgenticMemory, name: str, namespace: Namespace) -> str:
-    """The id of the note of that id or key, though it was merged into another.
+def find_id(memory: AgenticMemory, name: str, namespace: Namespace) -> str:
+    """The id of the note of that id or key, even if it was merged into another.
 
     Raises NoteNotFoundError.
     """
-    # Of bytes that are no text no id can be made, and no note has them for its name.
+    # Bytes that are no text make no id, and no note has them as its name.
     with suppress(UnicodeEncodeError):
         for id in (name, note_id(namespace, name)):
             if memory.get(id, namespace=namespace) is not None:
@@ -220,12 +274,48 @@ def own_id(memory: AgenticMemory, name: str, namespace: Namespace) -> str:
     )
 
 
-def named(memory: AgenticMemory, name: str, namespace: Namespace) -> Note:
-    """The note of that id or key, or the one that it was merged into, as reading has it.
+def find_note(memory: AgenticMemory, name: str, namespace: Namespace) -> Note:
+    """The note of that id or key, or the one that it was merged into.
 
     Raises NoteNotFoundError.
     """
-    note = memory.get(own_id(memory, name, namespace), namespace=namespace)
+    note = memory.get(find_id(memory, name, namespace), namespace=namespace)
     if note is None:
         raise NoteNotFoundError(f"The note {name!r} was forgotten just now.")
     return note
+
+
+def _embedder_called(name: str, dimension: int) -> NamedEmbedder:
+    """The embedder that collections remember as `name`, or one that refuses to embed."""
+    try:
+        found = resolve_embedder(name)
+        if (found.name, found.dimension) == (name, dimension):
+            return found
+        why = "It is another one now"
+    except ModelUnavailableError as error:
+        why = str(error).partition(". ")[0]
+    return NamedEmbedder(_UnavailableEmbedder(name, why), name=name, dimension=dimension)
+
+
+class _UnavailableEmbedder:
+    """Stands in for an embedder that only Python can have, such as a provider's."""
+
+    def __init__(self, name: str, why: str) -> None:
+        self._error = (
+            f"This memory was written with the embedder {name!r}, which amem cannot have, so it "
+            f"can show, check, export and forget, but not search, add or form. "
+            f"{why.rstrip('.')}. Use the memory from Python with its embedder, or have "
+            "`amem admin reembed` make a copy for another one."
+        )
+
+    def embed_documents(self, texts: list[str]) -> list[Vector]:
+        raise ModelUnavailableError(self._error)
+
+    def embed_query(self, text: str) -> Vector:
+        raise ModelUnavailableError(self._error)
+
+    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
+        raise ModelUnavailableError(self._error)
+
+    async def aembed_query(self, text: str) -> Vector:
+        raise ModelUnavailableError(self._error)

@@ -1,51 +1,27 @@
-"""Commands that draw: the note graph, the embedding map, activity, one note's trajectory."""
+"""`amem plot`: the note graph, the embedding map, activity, one note's trajectory."""
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from amem_integrations import plots
-from amem_integrations.cli import render
+from amem_integrations.cli import terminal
 from amem_integrations.cli.options import (
-    ApiKey,
-    Collection,
-    Embedder,
-    Json,
-    Labels,
-    Location,
-    check_some,
-    example,
-    existing,
-    labels_of,
-    named,
+    NAMESPACE,
+    NoteName,
+    Target,
+    command,
+    command_group,
+    describe_empty,
+    find_note,
 )
-from amem_integrations.cli.progress import working
-from amem_integrations.cli.shapes import print_json
-from amem_integrations.errors import AMemError, StoreWriteError
+from amem_integrations.errors import AMemError, InvalidInputError, StoreWriteError
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.plots.groups import By
 
-commands = typer.Typer()
-
-_PAGES = (".html", ".htm")
-
-
-class By(StrEnum):
-    """What colours stand for."""
-
-    CLUSTER = "cluster"
-    TAG = "tag"
-    SPEAKER = "speaker"
-    SESSION = "session"
-    TIER = "tier"
-
-
-class Method(StrEnum):
-    """How many dimensions become two."""
-
-    PCA = "pca"
-    TSNE = "tsne"
+group = command_group("Draw notes, links and changes.")
 
 
 Out = Annotated[
@@ -62,102 +38,74 @@ ColouredBy = Annotated[By, typer.Option("--by", help="What colours stand for.")]
 Limit = Annotated[int, typer.Option(min=1, help="How many notes to draw at most.")]
 
 
-@commands.command(epilog=example("amem graph -l ./memory -n team -o graph.html"))
+@command(group, NAMESPACE, "amem plot graph -l ./memory -n team -o graph.html")
 def graph(
-    location: Location,
-    namespace: Labels = None,
+    target: Target,
     out: Out = Path("graph.html"),
-    by: ColouredBy = By.CLUSTER,
+    by: ColouredBy = "cluster",
     limit: Limit = 1000,
-    as_json: Json = False,
-    embedder: Embedder = None,
-    collection: Collection = "amem",
-    api_key: ApiKey = None,
 ) -> None:
     """Draw the notes of a namespace and their links.
 
     A link is as wide as it weighs.
     """
-    home = labels_of(namespace)
-    with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
-        check_some(memory, home)
-        save(out, lambda: plots.note_graph(memory, home, by=by.value, limit=limit), as_json)
+    _draw(
+        target,
+        out,
+        lambda memory: plots.note_graph(memory, target.namespace, by=by, limit=limit),
+    )
 
 
-@commands.command("map", epilog=example("amem map -l ./memory -n team -o map.html --by tag"))
+@command(group, NAMESPACE, "amem plot map -l ./memory -n team -o map.html --by tag")
 def map_(
-    location: Location,
-    namespace: Labels = None,
+    target: Target,
     out: Out = Path("map.html"),
-    by: ColouredBy = By.CLUSTER,
-    method: Annotated[Method, typer.Option(help="How the axes are found.")] = Method.PCA,
+    by: ColouredBy = "cluster",
+    method: Annotated[Literal["pca", "tsne"], typer.Option(help="How the axes are found.")] = "pca",
     evolution: Annotated[
         bool, typer.Option(help="Show the notes before they evolved, too.")
     ] = True,
     limit: Limit = 1000,
-    as_json: Json = False,
-    embedder: Embedder = None,
-    collection: Collection = "amem",
-    api_key: ApiKey = None,
 ) -> None:
     """Draw where the notes lie in the embedder's space.
 
     Before and after they evolved.
     """
-    home = labels_of(namespace)
-    with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
-        check_some(memory, home)
-        save(
-            out,
-            lambda: plots.embedding_map(
-                memory, home, method=method.value, by=by.value, evolution=evolution, limit=limit
-            ),
-            as_json,
-        )
+    _draw(
+        target,
+        out,
+        lambda memory: plots.embedding_map(
+            memory,
+            target.namespace,
+            method=method,
+            by=by,
+            evolution=evolution,
+            limit=limit,
+        ),
+    )
 
 
-@commands.command(epilog=example("amem activity -l ./memory -n team -o activity.html"))
-def activity(
-    location: Location,
-    namespace: Labels = None,
-    out: Out = Path("activity.html"),
-    limit: Limit = 40,
-    as_json: Json = False,
-    embedder: Embedder = None,
-    collection: Collection = "amem",
-    api_key: ApiKey = None,
-) -> None:
+@command(group, NAMESPACE, "amem plot activity -l ./memory -n team -o activity.html")
+def activity(target: Target, out: Out = Path("activity.html"), limit: Limit = 40) -> None:
     """Draw when notes were made, evolved, changed and used."""
-    home = labels_of(namespace)
-    with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
-        check_some(memory, home)
-        save(out, lambda: plots.activity_heatmap(memory, home, limit=limit), as_json)
+    _draw(target, out, lambda memory: plots.activity_heatmap(memory, target.namespace, limit=limit))
 
 
-@commands.command(epilog=example("amem trajectory t24 -l ./memory -n demo -o t24.html"))
-def trajectory(
-    note: Annotated[str, typer.Argument(help="Its id or key.")],
-    location: Location,
-    namespace: Labels = None,
-    out: Out = Path("trajectory.html"),
-    as_json: Json = False,
-    embedder: Embedder = None,
-    collection: Collection = "amem",
-    api_key: ApiKey = None,
-) -> None:
+@command(group, NAMESPACE, "amem plot trajectory t24 -l ./memory -n demo -o t24.html")
+def trajectory(target: Target, note: NoteName, out: Out = Path("trajectory.html")) -> None:
     """Draw one note's versions, with what changed and why."""
-    home = labels_of(namespace)
-    with existing(location, collection=collection, embedder=embedder, api_key=api_key) as memory:
-        held = named(memory, note, home)
-        save(out, lambda: plots.trajectory(memory, held), as_json)
+    with target.open() as memory:
+        found = find_note(memory, note, target.namespace)
+        picture = save(out, lambda: plots.trajectory(memory, found))
+    _print(out, picture)
 
 
-def save(out: Path, draw: Callable[[], plots.Picture], as_json: bool = False) -> None:
-    """Write the picture to a file, and say so."""
+def save(out: Path, draw: Callable[[], plots.Picture]) -> plots.Picture:
+    """Draw a picture and write it to a file. Raises AMemError."""
     try:
-        with working("Drawing"):
+        with terminal.working("Drawing"):
             picture = draw()
-            if out.suffix.lower() in _PAGES:
+            if out.suffix.lower() in (".html", ".htm"):
                 picture.write_html(out)
             else:
                 picture.write_image(out)
@@ -165,11 +113,21 @@ def save(out: Path, draw: Callable[[], plots.Picture], as_json: bool = False) ->
         raise AMemError(str(error)) from error
     except OSError as error:
         raise StoreWriteError(f"{out} cannot be written: {error.strerror or error}.") from error
-    if as_json:
+    return picture
+
+
+def _draw(target: Target, out: Path, draw: Callable[[AgenticMemory], plots.Picture]) -> None:
+    with target.open() as memory:
+        if not memory.count(target.namespace):
+            raise InvalidInputError(describe_empty(memory, target.namespace))
+        picture = save(out, lambda: draw(memory))
+    _print(out, picture)
+
+
+def _print(out: Path, picture: plots.Picture) -> None:
+    if terminal.JSON_ASKED.get():
         remarks = list(picture.remarks)
-        print_json({"file": str(out), "title": picture.title, "remarks": remarks})
+        terminal.print_json({"file": str(out), "title": picture.title, "remarks": remarks})
         return
-    console = render.terminal(stderr=True)
-    console.print(f"{render.plain(picture.title)}: {render.plain(str(out))}", soft_wrap=True)
-    for remark in picture.remarks:
-        console.print(render.plain(remark), soft_wrap=True)
+    for line in (f"{picture.title}: {out}", *picture.remarks):
+        terminal.console(stderr=True).print(terminal.plain(line), soft_wrap=True)

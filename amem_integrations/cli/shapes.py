@@ -7,23 +7,11 @@ whatever else a text holds is escaped, so that it can neither steer a terminal n
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime
 from typing import Any
-
-import typer
 
 from amem_integrations.core.note import Hit, Link, Note, Revision
 from amem_integrations.lifecycle.audits import Audit
 from amem_integrations.revisions.proposals import Proposal
-
-
-def print_json(data: Any) -> None:
-    """Print `data` on standard output."""
-    typer.echo(dumped(data))
-
-
-def dumped(data: Any, *, indent: int | None = 2) -> str:
-    return json.dumps(data, indent=indent, default=datetime.isoformat)
 
 
 def note_shape(note: Note, revisions: Sequence[Revision] | None = None) -> dict[str, Any]:

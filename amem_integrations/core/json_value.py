@@ -41,6 +41,24 @@ def loads(text: str) -> Any:
     return json.loads(text)
 
 
+def parse_object(text: str | None, name: str) -> dict[str, Any] | None:
+    """The JSON object that a user typed, such as a filter.
+
+    name: what the text was given as, for errors.
+
+    Raises InvalidInputError if it is no JSON object.
+    """
+    if text is None:
+        return None
+    try:
+        data: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{name} is not JSON: {error}.") from error
+    if not isinstance(data, dict):
+        raise InvalidInputError(f'{name} is a JSON object, such as {{"speaker": "Marta"}}.')
+    return cast("dict[str, Any]", data)
+
+
 class _Check:
     """Raises InvalidInputError for the first thing in a value that cannot be kept."""
 

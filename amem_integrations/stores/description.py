@@ -62,7 +62,7 @@ def check_fits(held: Mapping[str, Any], asked: Encoders, location: str) -> None:
             f"The store in {location} was written with the embedder {embedder!r} ({dimension} "
             f"dimensions), and {asked.embedder!r} ({asked.dimension}) was asked for; their vectors "
             f"cannot be compared. Open it with embedder={embedder!r}, {_ELSEWHERE}, or have "
-            "`amem reembed` (`copy_to`) make a copy for the other embedder.",
+            "`amem admin reembed` (`copy_to`) make a copy for the other embedder.",
             embedder=embedder,
             dimension=dimension,
         )

@@ -73,7 +73,7 @@ def test_a_note_that_cannot_be_read_is_named() -> None:
 
 def test_a_store_of_another_embedder_says_which_one_that_was(tmp_path: Path) -> None:
     open_memory(tmp_path, embedder=LARGER).close()
-    with pytest.raises(StoreMismatchError, match="amem reembed") as caught:
+    with pytest.raises(StoreMismatchError, match="amem admin reembed") as caught:
         open_memory(tmp_path)
     assert caught.value.dimension == 96
     assert caught.value.embedder in str(caught.value)

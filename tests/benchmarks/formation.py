@@ -26,7 +26,7 @@ from langchain_core.outputs import ChatResult
 from pydantic import PrivateAttr
 
 from amem_integrations import AgenticMemory, FormationOptions, Note
-from amem_integrations.cli.conversation import messages as turns
+from amem_integrations.cli.demo import messages as turns
 from amem_integrations.core.io import run
 from amem_integrations.core.tokens import estimate_tokens
 from amem_integrations.embedders.dense import resolve_embedder

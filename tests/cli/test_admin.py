@@ -66,7 +66,7 @@ def test_a_check_that_finds_something_shows_it_and_exits_with_three(amem: Amem, 
 
 def test_a_repair_mends_it_and_exits_with_zero(amem: Amem, home: Path) -> None:
     damage(home, prefixes=[])
-    result = amem("check", "--repair")
+    result = amem("admin", "repair")
     assert result.exit_code == 0, result.output
     assert "derived: prefixes, mended\n4 notes: 1 finding, 1 mended, 0 left.\n" in result.stdout
     assert amem("check").exit_code == 0
@@ -74,7 +74,7 @@ def test_a_repair_mends_it_and_exits_with_zero(amem: Amem, home: Path) -> None:
 
 def test_what_a_repair_has_to_leave_is_said_and_exits_with_three(amem: Amem, home: Path) -> None:
     damage(home, metadata="{")
-    result = amem("check", "--repair")
+    result = amem("admin", "repair")
     assert result.exit_code == 3
     assert "unreadable: JSONDecodeError\n" in result.stdout
     assert "1 finding." in result.stdout
@@ -219,14 +219,14 @@ def test_a_retry_forms_what_was_given_up(amem: Amem, monkeypatch: pytest.MonkeyP
     refusing = ScriptedChatModel(lambda messages: "I would rather not.")
     monkeypatch.setattr("langchain.chat_models.init_chat_model", lambda name: refusing)
     amem("add", "Tea at four", "-n", "shop", "--model", "openai:scripted")
-    failed = amem("retry", "--model", "openai:scripted")
+    failed = amem("admin", "retry", "--model", "openai:scripted")
     assert (failed.exit_code, failed.stdout) == (3, "0 notes formed, 1 still waiting.\n")
-    done = amem("retry")
+    done = amem("admin", "retry")
     assert (done.exit_code, done.output) == (0, "1 note formed.\n")
 
 
 def test_a_mistyped_location_is_not_made(tmp_path: Path) -> None:
     missing = tmp_path / "typo"
-    for command in (("check",), ("export",), ("forget", "x"), ("retry",)):
+    for command in (("check",), ("export",), ("forget", "x"), ("admin", "retry")):
         assert "There is no memory at" in call(*command, "-l", str(missing)).stderr
     assert not missing.exists()

@@ -15,9 +15,9 @@ from rich.cells import cell_len
 from typer.testing import CliRunner, Result
 
 from amem_integrations import AgenticMemory, __version__
-from amem_integrations.cli import render
+from amem_integrations.cli import terminal
 from amem_integrations.cli.app import app
-from amem_integrations.cli.conversation import messages, questions
+from amem_integrations.cli.demo import messages, questions
 from amem_integrations.testing import ScriptedChatModel
 from tests.support import chat_model, judgement
 
@@ -205,13 +205,15 @@ def test_labels_make_a_namespace_and_keep_notes_apart(tmp_path: Path) -> None:
     assert "no notes in namespace org." in call("search", "key", "-l", home, "-n", "org").output
 
 
-@pytest.mark.parametrize("command", ["search key", "recent", "health", "graph", "map", "activity"])
+@pytest.mark.parametrize(
+    "command", ["search key", "recent", "health", "plot graph", "plot map", "plot activity"]
+)
 def test_where_there_is_no_note_it_is_said_where_to_look(tmp_path: Path, command: str) -> None:
     home, drawn = str(tmp_path / "memory"), tmp_path / "drawn.html"
     call("add", "The key is under the mat", "-l", home, "-n", "org", "-n", "a b")
-    out = ["-o", str(drawn)] if command in ("graph", "map", "activity") else []
+    out = ["-o", str(drawn)] if command.startswith("plot") else []
     other = call(*command.split(), "-l", home, "-n", "nobody", *out)
-    assert "There are no notes in namespace nobody. `amem namespaces` lists" in other.output
+    assert "There are no notes in namespace nobody. `amem admin namespaces` lists" in other.output
     joined = call(*command.split(), "-l", home, "-n", "org/a b", *out)
     assert "Labels are given one by one: -n org -n 'a b'" in joined.output
     assert not drawn.exists()
@@ -283,11 +285,11 @@ def test_a_namespace_cannot_steer_the_terminal(kept: Amem) -> None:
 
 @pytest.mark.parametrize("text", ["e\u0301té", "👩\u200d🔧", "素菜馆", "שלום", "नमस्ते"])
 def test_letters_of_any_script_are_shown_as_they_are(text: str) -> None:
-    assert render.plain(text) == text
+    assert terminal.plain(text) == text
 
 
 def test_the_end_of_a_very_long_text_is_left_out() -> None:
-    assert render.shortened("word " * 400_000) == ("word " * 80)[:399] + "…"
+    assert terminal.shortened("word " * 400_000) == ("word " * 80)[:399] + "…"
 
 
 def test_a_narrow_terminal_loses_no_words(kept: Amem) -> None:

@@ -1,4 +1,4 @@
-"""`amem compact`: the files of a directory, written anew."""
+"""`amem admin compact`: the files of a directory, written anew."""
 
 import sys
 from pathlib import Path
@@ -16,27 +16,27 @@ pytestmark = pytest.mark.skipif(
 def test_it_says_what_became_smaller_and_keeps_the_notes(tmp_path: Path) -> None:
     with open_memory(tmp_path, formation="off") as memory:
         memory.add("The redis cache")
-    done = printed("compact", "-l", tmp_path)
+    done = printed("admin", "compact", "-l", tmp_path)
     assert set(done) == {"points", "before", "after"}
-    assert call("compact", "-l", tmp_path).stdout.endswith(" MB now.\n")
+    assert call("admin", "compact", "-l", tmp_path).stdout.endswith(" MB now.\n")
     with open_memory(tmp_path) as memory:
         assert memory.count() == 1
 
 
 def test_a_memory_that_is_in_use_is_left_alone(tmp_path: Path) -> None:
     with open_memory(tmp_path):
-        result = call("compact", "-l", tmp_path)
+        result = call("admin", "compact", "-l", tmp_path)
     assert result.exit_code == 1
     assert "is open in this process" in result.stderr
 
 
 def test_where_there_is_none_it_says_so_and_makes_none(tmp_path: Path) -> None:
-    result = call("compact", "-l", tmp_path / "none")
+    result = call("admin", "compact", "-l", tmp_path / "none")
     assert "There is no memory at" in result.stderr
     assert not (tmp_path / "none").exists()
 
 
 def test_a_server_does_it_by_itself() -> None:
-    result = call("compact", "-l", "http://localhost:6333")
+    result = call("admin", "compact", "-l", "http://localhost:6333")
     assert result.exit_code == 1
     assert "by itself" in result.stderr

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from amem_integrations import plots
-from amem_integrations.cli import demo, options, stranger
+from amem_integrations.cli import demo, options
 from amem_integrations.cli.app import app
-from amem_integrations.cli.conversation import messages
+from amem_integrations.cli.demo import messages
 from amem_integrations.errors import StoreLockedError
 from amem_integrations.testing import HashEmbedder
 from tests.cli.console import APP, call, commands, examples, fill, found, hashed, kept
@@ -28,29 +28,32 @@ CASES: dict[str, tuple[str, ...]] = {
     "search": ("redis cache",),
     "show": ("cache", "size"),
     "recent": (),
-    "namespaces": (),
-    "usage": (),
+    "admin namespaces": (),
+    "admin usage": (),
     "health": (),
     "check": (),
-    "retry": (),
-    "consolidate": (),
-    "audits": (),
-    "proposals": (),
+    "admin repair": (),
+    "admin retry": (),
+    "lifecycle consolidate": (),
+    "lifecycle audits": (),
+    "lifecycle proposals": (),
     "revert": ("strings",),
-    "restore": ("cache",),
+    "lifecycle archive": ("cache", "--reason", "old"),
+    "lifecycle restore": ("cache",),
     "forget": ("strings", "--yes"),
     "export": ("-o", "{tmp}/shop.jsonl"),
     "import": ("{tmp}/shop.jsonl",),
-    "reembed": ("--to", "{tmp}/other"),
+    "admin copy": ("--to", "{tmp}/copy"),
+    "admin reembed": ("--to", "{tmp}/other"),
     "work": ("--once",),
-    "graph": ("-o", "{tmp}/graph.html"),
-    "map": ("-o", "{tmp}/map.html"),
-    "activity": ("-o", "{tmp}/activity.html"),
-    "trajectory": ("cache", "-o", "{tmp}/trajectory.html"),
+    "plot graph": ("-o", "{tmp}/graph.html"),
+    "plot map": ("-o", "{tmp}/map.html"),
+    "plot activity": ("-o", "{tmp}/activity.html"),
+    "plot trajectory": ("cache", "-o", "{tmp}/trajectory.html"),
 }
-WITHOUT_NAMESPACE = ("namespaces", "usage", "check", "retry", "reembed", "work", "import")
+WITHOUT_NAMESPACE = ("check", "work", "import")
 # What these settle has to be made first (test_settling.py), or nobody may have the memory open.
-SETTLING = {"accept", "reject", "resolve", "compact"}
+SETTLING = {"lifecycle accept", "lifecycle reject", "lifecycle resolve", "admin compact"}
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +77,7 @@ class Drawn:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stranger, "resolve_embedder", hashed)
+    monkeypatch.setattr(options, "resolve_embedder", hashed)
     for name in ("note_graph", "embedding_map", "activity_heatmap", "trajectory"):
         monkeypatch.setattr(plots, name, lambda *_, **__: Drawn())
 
@@ -98,7 +101,7 @@ def test_an_example_is_a_call_that_the_command_takes(path: tuple[str, ...]) -> N
 
 
 def test_the_list_of_commands_cuts_nothing_off() -> None:
-    for group in ((), ("eval",)):
+    for group in ((), ("eval",), ("admin",), ("lifecycle",), ("plot",)):
         listed = call(*group, "--help").output.partition("Commands:")[2].partition("Example")[0]
         assert listed.strip()
         assert "..." not in listed
@@ -110,7 +113,7 @@ def test_every_command_but_the_pages_takes_json(path: tuple[str, ...]) -> None:
 
 
 def test_the_cases_below_are_all_the_commands() -> None:
-    assert {*CASES, *SETTLING, "demo"} == {path[0] for path in NOT_MEASURING}
+    assert {*CASES, *SETTLING, "demo"} == {" ".join(path) for path in NOT_MEASURING}
 
 
 def documented() -> dict[str, list[str]]:
@@ -129,7 +132,7 @@ KEYS = documented()
 
 
 def test_the_guide_says_what_every_command_prints_as_json() -> None:
-    assert KEYS.keys() == {path[0] for path in NOT_MEASURING}
+    assert KEYS.keys() == {" ".join(path) for path in NOT_MEASURING}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -153,8 +156,8 @@ def test_the_guide_has_the_keys_of_notes_links_revisions_and_hits(tmp: Path) -> 
 
 def in_memory(name: str, tmp: Path, *more: str) -> Any:
     arguments = [each.replace("{tmp}", str(tmp)) for each in CASES[name]]
-    home = () if name in WITHOUT_NAMESPACE else ("-n", "shop")
-    return call(name, *arguments, "-l", tmp / "memory", *home, *more)
+    home = () if name in WITHOUT_NAMESPACE or name.startswith("admin") else ("-n", "shop")
+    return call(*name.split(), *arguments, "-l", tmp / "memory", *home, *more)
 
 
 def test_the_demonstration_has_its_numbers_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +179,7 @@ def test_where_there_is_no_memory_none_is_made_and_the_error_is_json(
     (tmp_path / "empty").mkdir()
     for location in ("typo", "empty"):
         arguments = [each.replace("{tmp}", str(tmp)) for each in CASES[name]]
-        result = call(name, *arguments, "-l", tmp_path / location, "--json")
+        result = call(*name.split(), *arguments, "-l", tmp_path / location, "--json")
         assert result.exit_code == 1
         assert result.stdout == ""
         error = json.loads(result.stderr)["error"]
@@ -251,5 +254,5 @@ def test_what_the_machine_lacks_is_one_line(
 
 
 def test_shells_can_be_taught_to_complete() -> None:
-    env = {"_AMEM_COMPLETE": "complete_bash", "COMP_WORDS": "amem na", "COMP_CWORD": "1"}
+    env = {"_AMEM_COMPLETE": "complete_bash", "COMP_WORDS": "amem admin na", "COMP_CWORD": "2"}
     assert CliRunner(env=env).invoke(app, [], prog_name="amem").output.split() == ["namespaces"]

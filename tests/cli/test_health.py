@@ -10,8 +10,8 @@ from typer.testing import CliRunner, Result
 from amem_integrations import AgenticMemory
 from amem_integrations.admin.figures import Figure
 from amem_integrations.admin.health import Health
+from amem_integrations.cli import admin
 from amem_integrations.cli.app import app
-from amem_integrations.cli.health import beyond, bounds
 from amem_integrations.errors import InvalidInputError
 from tests.support import chat_model
 
@@ -82,19 +82,19 @@ def test_an_unknown_figure_is_named_with_those_there_are(directory: Path) -> Non
 
 
 def test_a_figure_is_beyond_a_bound_only_past_it() -> None:
-    assert beyond(REPORT, "under", {"stability": 0.7}) == []
-    assert beyond(REPORT, "over", {"stability": 0.7}) == []
-    assert beyond(REPORT, "under", {"stability": 0.8}) == ["stability is 0.7, under 0.8."]
+    assert admin._failures(REPORT, "under", {"stability": 0.7}) == []
+    assert admin._failures(REPORT, "over", {"stability": 0.7}) == []
+    assert admin._failures(REPORT, "under", {"stability": 0.8}) == ["stability is 0.7, under 0.8."]
 
 
 def test_what_could_not_be_measured_fails_no_gate() -> None:
-    assert beyond(REPORT, "over", {"oldest_wait": 0}) == []
+    assert admin._failures(REPORT, "over", {"oldest_wait": 0}) == []
 
 
 @pytest.mark.parametrize("text", ["", "stability", "stability=", "stability=much", "stability=nan"])
 def test_a_bound_is_a_name_and_a_number(text: str) -> None:
     with pytest.raises(InvalidInputError, match=r"--fail-under .* such as stability=0\.8"):
-        bounds("--fail-under", [text])
+        admin._parse_bounds("--fail-under", [text])
 
 
 def test_a_memory_that_is_not_there_is_not_made(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from amem_integrations.cli import stranger
+from amem_integrations.cli import options
 from tests.cli.console import call, hashed, kept
 
 ODD = "\x1b]0;title\x07\x1b[2J\x9b31m\u202eback\u2066\u200b\ufeff\x85\r\x08\U000e0041"
@@ -20,7 +20,7 @@ HOME = f"shop{ODD}"
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stranger, "resolve_embedder", hashed)
+    monkeypatch.setattr(options, "resolve_embedder", hashed)
 
 
 @pytest.fixture(scope="module")
@@ -113,9 +113,11 @@ def unsafe(text: str) -> set[str]:
         ("show", "second"),
         ("show", f"first{ODD}"),
         ("search", "redis", "--hops", "2"),
-        *((name,) for name in ("recent", "health", "consolidate", "audits", "proposals")),
+        ("recent",),
+        ("health",),
+        *(("lifecycle", name) for name in ("consolidate", "audits", "proposals")),
     ],
-    ids=lambda arguments: arguments[0],
+    ids=lambda arguments: arguments[-1],
 )
 def test_what_was_imported_cannot_steer_the_terminal(
     arguments: tuple[str, ...], place: Path

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amem_integrations.cli import stranger
+from amem_integrations.cli import options
 from amem_integrations.testing import HashEmbedder
 from tests.cli.console import call, fill, hashed, kept, printed
 from tests.stores.loopback import LoopbackServer
@@ -25,7 +25,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stranger, "resolve_embedder", hashed)
+    monkeypatch.setattr(options, "resolve_embedder", hashed)
 
 
 @pytest.mark.usefixtures("known")
@@ -43,7 +43,7 @@ def test_one_whose_embedder_only_python_has_can_be_read_and_says_so_to_a_search(
     result = call("search", "redis", "-l", home, "-n", "shop")
     assert result.exit_code == 1
     assert "written with the embedder 'hash-256', which amem cannot have" in result.stderr
-    assert "`amem reembed`" in result.stderr
+    assert "`amem admin reembed`" in result.stderr
 
 
 def test_another_embedder_that_is_asked_for_is_refused(home: Path) -> None:
@@ -55,16 +55,18 @@ def test_another_embedder_that_is_asked_for_is_refused(home: Path) -> None:
 @pytest.mark.usefixtures("known")
 def test_reembed_makes_a_copy_and_leaves_the_old_one(home: Path, tmp_path: Path) -> None:
     with open_memory(tmp_path / "new", embedder=HashEmbedder(96)) as memory:
-        done = printed("reembed", "-l", home, "--to", tmp_path / "new")
+        done = printed("admin", "reembed", "-l", home, "--to", tmp_path / "new")
         assert done == {"notes": 4, "total": 4, "to": str(tmp_path / "new")}
-        again = call("reembed", "-l", home, "--to", tmp_path / "new")
+        again = call("admin", "reembed", "-l", home, "--to", tmp_path / "new")
         assert again.stdout.startswith("0 notes copied to ")
         assert memory.search("redis cache", namespace="shop")
-    assert printed("namespaces", "-l", home)["namespaces"] == [{"namespace": ["shop"], "notes": 4}]
+    assert printed("admin", "namespaces", "-l", home)["namespaces"] == [
+        {"namespace": ["shop"], "notes": 4}
+    ]
 
 
 def test_reembed_goes_to_another_place(home: Path) -> None:
-    result = call("reembed", "-l", home, "--to", f"{home}/../memory/")
+    result = call("admin", "reembed", "-l", home, "--to", f"{home}/../memory/")
     assert result.exit_code == 1
     assert "--to is another place" in result.stderr
 
@@ -73,11 +75,11 @@ def test_a_collection_is_chosen_by_option_or_environment(tmp_path: Path) -> None
     with open_memory(tmp_path, collection="other") as memory:
         memory.add("The redis cache")
         for result in (
-            call("namespaces", "-l", tmp_path, "--collection", "other"),
-            call("namespaces", AMEM_LOCATION=str(tmp_path), AMEM_COLLECTION="other"),
+            call("admin", "namespaces", "-l", tmp_path, "--collection", "other"),
+            call("admin", "namespaces", AMEM_LOCATION=str(tmp_path), AMEM_COLLECTION="other"),
         ):
             assert result.stdout.split() == ["default", "1", "note"]
-    missing = call("namespaces", "-l", tmp_path, "--collection", "third")
+    missing = call("admin", "namespaces", "-l", tmp_path, "--collection", "third")
     assert "There is no memory called 'third' at" in missing.stderr
     assert not (tmp_path / "third").exists()
 
@@ -104,7 +106,7 @@ def test_a_home_directory_may_be_written_with_a_tilde(
 ) -> None:
     monkeypatch.setenv("HOME", str(home.parent))
     monkeypatch.setenv("USERPROFILE", str(home.parent))
-    assert call("namespaces", "-l", "~/memory").exit_code == 0
+    assert call("admin", "namespaces", "-l", "~/memory").exit_code == 0
 
 
 def test_a_new_memory_is_said_to_be_one(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from amem_integrations.cli import stranger
+from amem_integrations.cli import options
 from tests.cli.console import call, hashed, kept, printed
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stranger, "resolve_embedder", hashed)
+    monkeypatch.setattr(options, "resolve_embedder", hashed)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_lines_are_counted_for_people_and_again_they_are_the_same(home: Path) ->
     for _ in range(2):
         result = call("add", "--lines", "-l", home, input="the one\nthe other\n")
         assert result.stdout.startswith("2 notes remembered, with ")
-    assert printed("namespaces", "-l", home)["namespaces"][0]["notes"] == 2
+    assert printed("admin", "namespaces", "-l", home)["namespaces"][0]["notes"] == 2
 
 
 def test_a_json_line_says_more_than_the_options(home: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_wrong_line_is_named_and_nothing_is_stored(home: Path, line: str, said
     assert result.exit_code == 1
     assert said in result.stderr
     assert "Nothing was stored." in result.stderr
-    assert printed("namespaces", "-l", home) == {"namespaces": []}
+    assert printed("admin", "namespaces", "-l", home) == {"namespaces": []}
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def location(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def call(location: Path, *arguments: str) -> Result:
     env = {"COLUMNS": "80", "AMEM_LOCATION": str(location), "AMEM_API_KEY": None}
-    return CliRunner(env=env).invoke(app, [*arguments, "-n", "two"])
+    return CliRunner(env=env).invoke(app, ["plot", *arguments, "-n", "two"])
 
 
 @pytest.mark.parametrize("command", ["graph", "map", "activity"])

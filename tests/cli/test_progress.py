@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from amem_integrations.cli import stranger
+from amem_integrations.cli import options
 from tests.cli.console import call, fill, hashed, kept, printed
 
 TERMINAL = {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
@@ -21,7 +21,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stranger, "resolve_embedder", hashed)
+    monkeypatch.setattr(options, "resolve_embedder", hashed)
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,8 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (("check",), "Checking"),
         (("health", "-n", "shop"), "Reading every note"),
-        (("retry",), "Forming what waits"),
-        (("consolidate", "-n", "shop"), "Looking for what to consolidate"),
+        (("admin", "retry"), "Forming what waits"),
+        (("lifecycle", "consolidate", "-n", "shop"), "Looking for what to consolidate"),
         (("export", "-n", "shop", "-o", "{tmp}/shop.jsonl"), "Exporting"),
         (("import", "{tmp}/shop.jsonl"), "Importing"),
     ],

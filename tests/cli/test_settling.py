@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from amem_integrations import AgenticMemory
-from amem_integrations.cli import stranger
+from amem_integrations.cli import options
 from amem_integrations.core.io import run
 from amem_integrations.core.status import Life
 from amem_integrations.lifecycle.audits import audit
@@ -20,7 +20,7 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stranger, "resolve_embedder", hashed)
+    monkeypatch.setattr(options, "resolve_embedder", hashed)
 
 
 @pytest.fixture(scope="module")
@@ -43,23 +43,23 @@ def shop(memory: AgenticMemory, home: str) -> Iterator[tuple[str, ...]]:
 
 
 def test_a_plan_is_shown_and_done_only_when_asked(shop: tuple[str, ...]) -> None:
-    shown = call("consolidate", *shop)
+    shown = call("lifecycle", "consolidate", *shop)
     assert shown.exit_code == 0
     assert "nothing was changed yet" in shown.stdout
     assert shown.stderr == "--yes does it.\n"
-    [merge] = printed("consolidate", *shop)["merges"]
-    done = printed("consolidate", *shop, "--yes")
+    [merge] = printed("lifecycle", "consolidate", *shop)["merges"]
+    done = printed("lifecycle", "consolidate", *shop, "--yes")
     assert (done["applied"], done["merges"][0]["into"]) == (True, merge["into"])
-    assert call("consolidate", *shop, "--yes").stdout == "shop: nothing to do\n"
+    assert call("lifecycle", "consolidate", *shop, "--yes").stdout == "shop: nothing to do\n"
 
 
 def test_a_merged_note_can_be_brought_back_and_forgotten_without_what_it_went_into(
     shop: tuple[str, ...],
 ) -> None:
-    call("consolidate", *shop, "--yes")
+    call("lifecycle", "consolidate", *shop, "--yes")
     assert printed("show", "again", *shop)["notes"][0]["key"] == "size"
-    assert printed("restore", "again", *shop)["notes"][0]["key"] == "again"
-    call("consolidate", *shop, "--yes")
+    assert printed("lifecycle", "restore", "again", *shop)["notes"][0]["key"] == "again"
+    call("lifecycle", "consolidate", *shop, "--yes")
     assert call("forget", "again", *shop, "--yes").exit_code == 0
     assert printed("show", "size", *shop)["notes"][0]["key"] == "size"
     assert call("show", "again", *shop).exit_code == 1
@@ -87,16 +87,16 @@ def put_under_audit(memory: AgenticMemory, key: str) -> None:
 def test_an_audit_is_listed_with_why_and_settled(
     memory: AgenticMemory, shop: tuple[str, ...]
 ) -> None:
-    assert call("audits", *shop).stdout == "Nothing is under audit.\n"
+    assert call("lifecycle", "audits", *shop).stdout == "Nothing is under audit.\n"
     put_under_audit(memory, "cache")
-    [found] = printed("audits", *shop)["audits"]
+    [found] = printed("lifecycle", "audits", *shop)["audits"]
     assert (found["key"], found["reason"]) == ("cache", "3 conflicting uses")
-    assert "3 conflicting uses" in call("audits", *shop).stdout
-    assert call("resolve", "cache", "perhaps", *shop).exit_code == 2
+    assert "3 conflicting uses" in call("lifecycle", "audits", *shop).stdout
+    assert call("lifecycle", "resolve", "cache", "perhaps", *shop).exit_code == 2
     right = ("--content", "Calvin wants LFU")
-    note = printed("resolve", "cache", "correct", *right, *shop)["notes"][0]
+    note = printed("lifecycle", "resolve", "cache", "correct", *right, *shop)["notes"][0]
     assert note["content"] == "Calvin wants LFU"
-    assert printed("audits", *shop) == {"audits": []}
+    assert printed("lifecycle", "audits", *shop) == {"audits": []}
 
 
 @pytest.fixture
@@ -111,17 +111,17 @@ def doubted(memory: AgenticMemory, home: str) -> Iterator[str]:
 
 
 def test_a_proposal_is_listed_and_accepted_or_dropped(memory: AgenticMemory, doubted: str) -> None:
-    first, second = printed("proposals", "-l", doubted)["proposals"]
-    shown = call("proposals", "-l", doubted).stdout
+    first, second = printed("lifecycle", "proposals", "-l", doubted)["proposals"]
+    shown = call("lifecycle", "proposals", "-l", doubted).stdout
     assert first["id"] in shown
     assert "by" in shown
     assert "keywords: " in shown
-    note = printed("accept", first["id"][:13], "-l", doubted)["notes"][0]
+    note = printed("lifecycle", "accept", first["id"][:13], "-l", doubted)["notes"][0]
     assert note["id"] == first["target"]
     assert "seen-Hearsay" in note["keywords"]
-    done = printed("reject", second["id"], "-l", doubted)
+    done = printed("lifecycle", "reject", second["id"], "-l", doubted)
     assert done == {"id": second["id"], "rejected": True}
-    assert call("proposals", "-l", doubted).stdout == "Nothing waits.\n"
+    assert call("lifecycle", "proposals", "-l", doubted).stdout == "No proposal waits.\n"
     assert "seen-Hearsay" not in again(memory, second["target"]).keywords
 
 
@@ -131,6 +131,6 @@ def test_a_proposal_is_listed_and_accepted_or_dropped(memory: AgenticMemory, dou
 def test_a_proposal_is_named_by_a_beginning_of_its_own(
     doubted: str, beginning: str, said: str
 ) -> None:
-    result = call("accept", beginning, "-l", doubted)
+    result = call("lifecycle", "accept", beginning, "-l", doubted)
     assert result.exit_code == 1
     assert said in result.stderr

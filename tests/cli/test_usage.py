@@ -1,4 +1,4 @@
-"""`amem usage`: from when, of whom, as a table and as JSON."""
+"""`amem admin usage`: from when, of whom, as a table and as JSON."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from amem_integrations import AgenticMemory
 from amem_integrations.cli.app import app
-from amem_integrations.cli.options import moment
+from amem_integrations.cli.options import parse_time
 from amem_integrations.errors import InvalidInputError
 from tests.support import chat_model
 
@@ -19,7 +19,7 @@ NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 
 def call(directory: Path, *arguments: str) -> Result:
     env = {"COLUMNS": "80", "AMEM_LOCATION": str(directory)}
-    return CliRunner(env=env).invoke(app, ["usage", *arguments])
+    return CliRunner(env=env).invoke(app, ["admin", "usage", *arguments])
 
 
 @pytest.fixture(scope="module")
@@ -98,13 +98,13 @@ def test_since_narrows_to_later_hours(directory: Path) -> None:
     ],
 )
 def test_since_is_a_date_a_time_or_how_long_ago(text: str, meant: datetime) -> None:
-    assert moment(text, "--since", NOW) == meant
+    assert parse_time(text, "--since", NOW) == meant
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "7", "7m", "-7d", "999999w", "2026-13-01"])
 def test_anything_else_is_refused_with_examples(text: str) -> None:
     with pytest.raises(InvalidInputError, match="2026-11-01"):
-        moment(text, "--since", NOW)
+        parse_time(text, "--since", NOW)
 
 
 def test_a_wrong_since_is_told_in_one_line_before_anything_is_opened(tmp_path: Path) -> None:

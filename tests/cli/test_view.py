@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from amem_integrations.cli.app import app
-from amem_integrations.cli.view import place
+from amem_integrations.cli.services import memory_name
 from amem_integrations.view import serving
 from tests.stores.processes import running
 from tests.support import open_memory
@@ -122,8 +122,8 @@ def test_without_its_libraries_it_says_what_to_install(
 
 def test_a_server_is_called_without_what_its_url_may_hide() -> None:
     url = "https://calvin:secret@qdrant.example:6333/x?key=secret"
-    assert place(url, "amem") == "https://qdrant.example:6333/x"
-    assert place(url, "team") == "https://qdrant.example:6333/x (team)"
+    assert memory_name(url, "amem") == "https://qdrant.example:6333/x"
+    assert memory_name(url, "team") == "https://qdrant.example:6333/x (team)"
 
 
 def test_a_collection_that_is_not_there_is_named(store: Path) -> None:

@@ -70,7 +70,6 @@ def test_sigterm_ends_it_with_everything_written(waiting: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--mode", "quick"], "--mode is one of"),
         (["--concurrency", "0"], "concurrency is at least 1"),
         (["--poll", "0"], "poll is a number of seconds above 0"),
     ],

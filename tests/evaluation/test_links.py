@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from amem_integrations.cli.conversation import matters, messages
+from amem_integrations.cli.demo import matters, messages
 from amem_integrations.core.note import Link, Note, make_note, note_id
 from amem_integrations.evaluation.links import Matter, score_links
 

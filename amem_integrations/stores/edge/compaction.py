@@ -1,8 +1,8 @@
 """Writing an embedded collection anew, so that its files hold what is stored and nothing else.
 
 The engine marks what is deleted and leaves the bytes where they are, in its log as well. Here all
-points are copied into a new directory, which then takes the place of the old one. `amem compact`
-calls it; `edge_files` makes and opens directories.
+points are copied into a new directory, which then takes the place of the old one. `amem admin
+compact` calls it; `edge_files` makes and opens directories.
 """
 
 import os
@@ -46,7 +46,7 @@ def compact(path: Path, progress: Progress = lambda done, total: None) -> Compac
     """
     if os.name == "nt":
         raise StoreError(
-            "On Windows an open directory cannot be replaced; `amem reembed` makes a copy "
+            "On Windows an open directory cannot be replaced; `amem admin reembed` makes a copy "
             "in another one."
         )
     shard = share(path, lambda: edge_files.open_existing(path))

@@ -1,18 +1,31 @@
-"""What a terminal shows of notes, links, revisions and hits.
+"""What a command prints: notes, links, revisions and hits, JSON, progress and remarks.
 
 Stored text is untrusted: it is shown as plain text, never as markup, and without the
 characters that move a cursor, change colours or turn text around.
 """
 
+import json
 import logging
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import datetime
 from typing import Any
 
+import typer
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -31,11 +44,12 @@ _MAX_SHOWN = 400
 _TIME = "%Y-%m-%d %H:%M UTC"
 
 Named = Mapping[str, str]
+Advance = Callable[[int, int], None]
 
 JSON_ASKED: ContextVar[bool] = ContextVar("JSON_ASKED", default=False)
 
 
-class _Remarks(logging.Handler):
+class _WarningHandler(logging.Handler):
     def __init__(self, console: Console) -> None:
         super().__init__(logging.WARNING)
         self._console = console
@@ -45,22 +59,91 @@ class _Remarks(logging.Handler):
 
 
 def show_warnings(console: Console) -> None:
-    """Let `console` show what the package warns of; one that shows progress must do both."""
+    """Let `console` show the package's warnings; a console with a progress bar must do both."""
     log = logging.getLogger("amem_integrations")
-    log.handlers = [_Remarks(console)]
+    log.handlers = [_WarningHandler(console)]
     log.propagate = False
 
 
-def terminal(*, stderr: bool = False) -> Console:
-    """Where to print: no markup in text, no colour unless it is a terminal that wants it."""
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+def console(*, stderr: bool = False, remarks: bool = False) -> Console:
+    """Where to print: no markup in text, no colour unless it is a terminal that wants it.
+
+    remarks: for what is no error, on standard error; it is left out if JSON was asked for.
+    """
+    made = Console(stderr=stderr or remarks, markup=False, emoji=False, highlight=False)
+    made.quiet = remarks and JSON_ASKED.get()
+    return made
 
 
-def remarks() -> Console:
-    """Where to say, on standard error, what is no error: nowhere if JSON was asked for."""
-    console = terminal(stderr=True)
-    console.quiet = JSON_ASKED.get()
-    return console
+def print_remark(text: str) -> None:
+    """Print, on standard error, what is no error; nothing if JSON was asked for."""
+    console(remarks=True).print(text, style="dim", soft_wrap=True)
+
+
+def print_json(data: Any) -> None:
+    """Print `data` on standard output."""
+    typer.echo(to_json(data))
+
+
+def to_json(data: Any, *, indent: int | None = 2) -> str:
+    """`data` in ASCII, so that no text in it can steer a terminal or break a pipe."""
+    return json.dumps(data, indent=indent, default=datetime.isoformat)
+
+
+def print_result(data: Any, *shown: RenderableType) -> None:
+    """Print `data` if JSON was asked for, otherwise what a reader is shown."""
+    if JSON_ASKED.get():
+        print_json(data)
+        return
+    out = console()
+    for part in shown:
+        # Lines of text are not cut off in a pipe.
+        whole = isinstance(part, str) or (isinstance(part, Text) and not out.is_terminal)
+        out.print(part, soft_wrap=whole)
+
+
+@contextmanager
+def working(doing: str) -> Generator[None]:
+    """Show a line that moves while something works that does not report how far it is."""
+    shown = _progress_console()
+    if not shown.is_terminal:
+        yield
+        return
+    with shown.status(doing, spinner="dots"):
+        yield
+
+
+@contextmanager
+def stages() -> Generator[Callable[[str], Advance]]:
+    """Show a bar for each stage: called with its name, gives what is called with (done, total)."""
+    with progress_bars() as bars:
+
+        def stage(name: str) -> Advance:
+            task = bars.add_task(name, total=None)
+            return lambda done, total: bars.update(task, completed=done, total=total)
+
+        yield stage
+
+
+def progress_bars() -> Progress:
+    """Bars on a terminal's standard error; nothing elsewhere."""
+    shown = _progress_console()
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    return Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=shown,
+        transient=True,
+        disable=not shown.is_terminal,
+    )
+
+
+def _progress_console() -> Console:
+    """Warnings go where the bar is, or they would be written across it."""
+    shown = console(stderr=True)
+    if shown.is_terminal:
+        show_warnings(shown)
+    return shown
 
 
 def block(text: str) -> str:
@@ -100,6 +183,11 @@ def handle(note: Note) -> str:
 def many(count: int, thing: str) -> str:
     """So many of a thing, in words."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def counts(*named: tuple[int, str]) -> str:
+    """What else was counted, to append to a sentence; zeros are left out."""
+    return "".join(f"; {name}: {count:,}" for count, name in named if count)
 
 
 def line(note: Note, *before: str) -> Text:

@@ -1,0 +1,134 @@
+"""`amem export` and `amem import`: the notes of a namespace as lines of JSON."""
+
+import json
+import os
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, BinaryIO, Literal
+
+import typer
+
+from amem_integrations.admin.import_ import beginning
+from amem_integrations.cli import terminal
+from amem_integrations.cli.options import MEMORY, NAMESPACE, Target, command, namespace_of
+from amem_integrations.errors import InvalidInputError, InvalidLineError, StoreWriteError
+
+commands = typer.Typer()
+
+
+@command(commands, NAMESPACE, "amem export -l ./memory -n team -o team.jsonl")
+def export_(
+    target: Target,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help='"-" is standard output.')
+    ] = Path("-"),
+) -> None:
+    """Write the notes of a namespace as lines of JSON.
+
+    With all that is kept of them; `amem import` reads it. Where the lines go to standard output,
+    the report about them goes to standard error, with --json in JSON.
+    """
+    to_stdout = str(output) == "-"
+    with target.open() as memory, _open(output, "wb") as file, terminal.stages() as stage:
+        # Lines on a terminal are progress enough.
+        advance = None if to_stdout else stage("Exporting")
+        on_terminal = to_stdout and terminal.console().is_terminal
+        total, count = memory.count(target.namespace), -1
+        for line in memory.admin.export(target.namespace):
+            # The same line, but none that could steer the terminal.
+            safe = terminal.to_json(json.loads(line), indent=None) if on_terminal else line
+            file.write(safe.encode() + b"\n")
+            count += 1
+            if advance is not None:
+                advance(count, total)
+        file.flush()
+    if terminal.JSON_ASKED.get():
+        report = {"namespace": list(target.namespace), "notes": count, "file": str(output)}
+        typer.echo(terminal.to_json(report), err=to_stdout)
+        return
+    notes = terminal.many(count, "note")
+    terminal.console(stderr=True).print(f"{notes} of namespace {target.home} exported.")
+
+
+@command(commands, MEMORY, "amem import team.jsonl -l ./memory")
+def import_(
+    target: Target,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help='An export; "-" reads standard input.')
+    ],
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--namespace",
+            "-n",
+            metavar="LABEL",
+            help="Where to; repeat it for several labels. Otherwise what the file says.",
+        ),
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let the file win over notes that are there.")
+    ] = False,
+) -> None:
+    """Read an export into a memory, which may be new.
+
+    Importing again changes nothing, and goes on where it was interrupted.
+    """
+    namespace = namespace_of(labels)
+    with _open(file, "rb") as source:
+        try:
+            # No memory is made for lines that do not begin as an export does.
+            lines = beginning(source, namespace)
+            with target.open(create=True) as memory, terminal.working("Importing"):
+                imported = memory.admin.import_(lines, namespace=namespace, replace=replace)
+        except InvalidLineError as error:
+            raise InvalidLineError(f"{file}: {error}", line=error.line) from error
+    counts = terminal.counts(
+        (imported.replaced, "replaced"),
+        (imported.kept, "kept as they were"),
+        (imported.links, "links dropped, to notes that are nowhere"),
+        (imported.mentions, "mentions of such notes left out"),
+        (imported.histories, "histories cut short, as they did not lead to their notes"),
+    )
+    home = terminal.plain("/".join(imported.namespace))
+    shown = [f"Namespace {home}: {terminal.many(imported.notes, 'note')} added{counts}."]
+    if imported.waiting:
+        waiting = terminal.many(imported.waiting, "note")
+        shown.append(f"To be formed: {waiting}; `amem admin retry` does it now.")
+    terminal.print_result(asdict(imported), *shown)
+
+
+@contextmanager
+def _open(path: Path, mode: Literal["rb", "wb"]) -> Generator[BinaryIO]:
+    """Open a file, or for "-" what the command was piped to or from.
+
+    What is written replaces an older file once it is complete.
+    """
+    if str(path) == "-":
+        yield (sys.stdin if mode == "rb" else sys.stdout).buffer
+        return
+    final = Path(os.path.realpath(path))
+    # A pipe, for instance, has no older content to keep.
+    replacing = mode == "wb" and (final.is_file() or not final.exists())
+    written = final.with_name(f"{final.name}.part") if replacing else final
+    try:
+        file = written.open(mode)
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be opened: {error.strerror}.") from error
+    try:
+        with file:
+            yield file
+            if replacing:
+                file.flush()
+                os.fsync(file.fileno())
+        if replacing:
+            written.replace(final)
+    except OSError as error:
+        if mode == "rb":
+            raise
+        raise StoreWriteError(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        if replacing:
+            written.unlink(missing_ok=True)
