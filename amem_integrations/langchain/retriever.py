@@ -1,10 +1,7 @@
-"""AMemRetriever: notes as documents, for whatever in LangChain takes a retriever.
+"""AMemRetriever: notes as documents, for whatever in LangChain takes a retriever."""
 
-It is asked on purpose, so what goes wrong is raised.
-"""
-
-from collections.abc import Mapping
-from typing import Any, TypedDict, Unpack
+from math import inf
+from typing import Any
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -18,23 +15,16 @@ from amem_integrations.core.namespace import Namespace, fixed_namespace
 from amem_integrations.core.note import Hit
 from amem_integrations.memory.client import AgenticMemory
 
-
-class Asked(TypedDict, total=False):
-    """What one `invoke` may ask for instead of what the retriever was made with."""
-
-    k: int
-    hops: int
-    filter: Mapping[str, Any] | None
-    min_relevance: float | None
-    score_threshold: float | None
+# What one `invoke` may override.
+_PER_CALL = ("k", "hops", "filter", "min_relevance", "score_threshold")
 
 
 class AMemRetriever(BaseRetriever):
     """Retrieves the notes of one namespace, linked ones included, best first.
 
-    `invoke` takes k, hops, filter, min_relevance and score_threshold as well, for itself; the
-    namespace is fixed. A document has the note's id and text, and in its metadata all else that is
-    known of it, as JSON has it. A blank query finds nothing.
+    `invoke` takes k, hops, filter, min_relevance and score_threshold as well, for that call; the
+    namespace is fixed. A document has the note's id and text; its metadata has the rest of the
+    note, JSON-native. A blank query finds nothing. Errors are raised.
 
     Attributes:
         memory: whose notes they are.
@@ -71,44 +61,26 @@ class AMemRetriever(BaseRetriever):
         return fixed_namespace(value)
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **asked: Unpack[Asked]
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **given: Any
     ) -> list[Document]:
-        if not query.strip():
-            return []
-        about, threshold = self._about(**asked)
-        return _documents(self.memory.search(query, **about), threshold)
+        arguments, threshold = self._arguments(given)
+        hits = self.memory.search(query, **arguments) if query.strip() else []
+        return [_document(hit) for hit in hits if hit.score >= threshold]
 
     async def _aget_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: AsyncCallbackManagerForRetrieverRun,
-        **asked: Unpack[Asked],
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **given: Any
     ) -> list[Document]:
-        if not query.strip():
-            return []
-        about, threshold = self._about(**asked)
-        return _documents(await self.memory.asearch(query, **about), threshold)
+        arguments, threshold = self._arguments(given)
+        hits = await self.memory.asearch(query, **arguments) if query.strip() else []
+        return [_document(hit) for hit in hits if hit.score >= threshold]
 
-    def _about(self, **asked: Unpack[Asked]) -> tuple[dict[str, Any], float | None]:
-        if unknown := asked.keys() - Asked.__annotations__.keys():
-            raise TypeError(
-                f"invoke takes {', '.join(Asked.__annotations__)}; got {', '.join(unknown)}."
-            )
-        about: dict[str, Any] = {
-            "k": self.k,
-            "hops": self.hops,
-            "filter": self.filter,
-            "min_relevance": self.min_relevance,
-            "score_threshold": self.score_threshold,
-            **asked,
-        }
-        threshold = about.pop("score_threshold")
-        return {**about, "namespace": self.namespace}, threshold
-
-
-def _documents(hits: list[Hit], threshold: float | None) -> list[Document]:
-    return [_document(hit) for hit in hits if threshold is None or hit.score >= threshold]
+    def _arguments(self, given: dict[str, Any]) -> tuple[dict[str, Any], float]:
+        """The arguments of `search`, and the least score of a document."""
+        if unknown := given.keys() - set(_PER_CALL):
+            raise TypeError(f"invoke takes {', '.join(_PER_CALL)}; got {', '.join(unknown)}.")
+        arguments = {name: given.get(name, getattr(self, name)) for name in _PER_CALL}
+        threshold = arguments.pop("score_threshold")
+        return {**arguments, "namespace": self.namespace}, -inf if threshold is None else threshold
 
 
 def _document(hit: Hit) -> Document:

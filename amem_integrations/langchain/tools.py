@@ -1,36 +1,35 @@
-"""Tools by which an agent searches and manages its memory, under the names LangMem gave them.
+"""The tools by which an agent searches and manages its memory, named as in LangMem.
 
-They run inside a graph and outside of one. What a model got wrong, and a memory that cannot be
-reached, it is told in words; a run that does not say who its user is gets an error.
+They run inside a graph and outside of one. A model reads its own mistakes and an unreachable memory
+as text; a run that does not name its user raises.
 """
 
 import logging
 import math
-from collections.abc import Awaitable, Callable
-from typing import Any, Literal, TypeVar
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, Literal
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, Field
 
-from amem_integrations.core.io import IO
-from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError, loggable
-from amem_integrations.langchain.identity import Identity, namespace_resolver
+from amem_integrations.langchain.namespaces import RunNamespace, namespace_resolver
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import add, require
-from amem_integrations.memory.pipeline import Formation, Wiring, have_formed
+from amem_integrations.memory.operations import Adapter, add, require
+from amem_integrations.memory.pipeline import Formation, have_formed
 from amem_integrations.memory.search import find
 from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.prompt import pack
 from amem_integrations.revisions.forget import forget
 
 _LOG = logging.getLogger(__name__)
-T = TypeVar("T")
 
 Action = Literal["create", "update", "delete"]
 
-# Ranks depend a little on how many notes are asked for, so pages are cut from the same list.
+# Ranks depend a little on `k`, so all pages are cut from the same list.
 _WINDOW = 50
 
 _NOTHING = "Nothing is remembered about that."
@@ -75,13 +74,13 @@ class ManageMemory(BaseModel):
 def create_memory_tools(
     memory: AgenticMemory,
     *,
-    namespace: Identity,
+    namespace: RunNamespace,
     hops: int = 1,
     token_budget: int = 2000,
     min_relevance: float | None = None,
     formation: Formation = "background",
 ) -> list[BaseTool]:
-    """[search_memory, manage_memory] for the notes of one namespace.
+    """Return [search_memory, manage_memory] for the notes of one namespace.
 
     No argument of the tools can change the namespace, and ids of other namespaces are not found.
     Failures are logged without content and counted in `health`.
@@ -91,7 +90,7 @@ def create_memory_tools(
         namespace: labels; labels with fields such as "{user_id}", which the run's context or
             config["configurable"] fills; or a function of LangGraph's Runtime.
         hops: as for `AgenticMemory.search`.
-        token_budget: tokens that a search's result may have, at most.
+        token_budget: the most tokens of a search's result.
         min_relevance: as for `AgenticMemory.search`.
         formation: when new text is formed, as for `AgenticMemory.add`.
 
@@ -106,117 +105,110 @@ def create_memory_tools(
         >>> print(search.invoke({"query": "What is the boat called?"}))
         Notes from memory, most relevant first, one JSON object a line. ...
     """
-    resolve = namespace_resolver(namespace)
     check_relevance(min_relevance)
+    tools = _MemoryTools(
+        memory, namespace, formation, token_budget, hops=hops, min_relevance=min_relevance
+    )
+    return [
+        StructuredTool.from_function(
+            function,
+            coroutine,
+            name=name,
+            description=" ".join(description.split()),
+            args_schema=arguments,
+            handle_tool_error=True,
+        )
+        for name, function, coroutine, description, arguments in (
+            ("search_memory", tools.search, tools.asearch, _SEARCH, SearchMemory),
+            ("manage_memory", tools.manage, tools.amanage, _MANAGE, ManageMemory),
+        )
+    ]
 
-    def look(query: str, limit: int, offset: int, filter: dict[str, Any] | None) -> Any:
-        async def found(wiring: Wiring, io: IO, labels: Namespace) -> str:
-            k = _WINDOW * math.ceil((offset + limit) / _WINDOW)
+
+class _MemoryTools(Adapter):
+    def __init__(
+        self,
+        memory: AgenticMemory,
+        namespace: RunNamespace,
+        formation: Formation,
+        token_budget: int,
+        **recall: Any,
+    ) -> None:
+        super().__init__(memory)
+        self._resolve = namespace_resolver(namespace)
+        self._formation: Formation = formation
+        self._token_budget = token_budget
+        self._recall = recall
+
+    @sync_form
+    async def search(
+        self,
+        io: IO,
+        query: str,
+        limit: int = 10,
+        offset: int = 0,
+        filter: dict[str, Any] | None = None,
+    ) -> str:
+        labels = self._resolve()
+        with self._explaining("search_memory"):
             hits = await find(
-                wiring,
+                self._wiring,
                 io,
                 query,
                 namespace=labels,
-                k=k,
-                hops=hops,
+                k=_WINDOW * math.ceil((offset + limit) / _WINDOW),
                 filter=filter,
-                min_relevance=min_relevance,
+                **self._recall,
             )
             page = hits[offset : offset + limit]
-            packed = pack(page, token_budget, ids=True)
-            wiring.recalls.shown(labels, page, packed)
+            packed = pack(page, self._token_budget, ids=True)
+            self._wiring.recalls.shown(labels, page, packed)
             left_out = sum(hit.note.id not in packed for hit in page)
-            if not left_out:
-                return packed or _NOTHING
-            return f"{packed}\n{_LEFT_OUT.format(left_out)}".strip()
+            if left_out:
+                packed = f"{packed}\n{_LEFT_OUT.format(left_out)}".strip()
+            return packed or _NOTHING
 
-        return _guarded("search_memory", resolve(), found)
+    asearch = async_form(search)
 
-    def manage(content: str | None, action: Action, id: str | None, supersedes: str | None) -> Any:
-        async def managed(wiring: Wiring, io: IO, labels: Namespace) -> str:
+    @sync_form
+    async def manage(
+        self,
+        io: IO,
+        content: str | None = None,
+        action: Action = "create",
+        id: str | None = None,
+        supersedes: str | None = None,
+    ) -> str:
+        labels = self._resolve()
+        with self._explaining("manage_memory"):
             if action == "create":
                 if id is not None:
                     raise InvalidInputError("A new memory gets its id by itself; leave id out.")
                 item = {**_item(content), "supersedes": supersedes or None}
-                [note] = await add(wiring, io, [item], labels, formation)
+                [note] = await add(self._wiring, io, [item], labels, self._formation)
                 return f"Created memory {note.id}"
             if supersedes:
                 raise InvalidInputError("Only a new memory supersedes another; leave it out.")
             if not id:
                 raise InvalidInputError(f"To {action} a memory, say which: id is missing.")
-            held = await require(io, id, labels)
+            note = await require(io, id, labels)
             if action == "update":
-                await add(wiring, io, [{**_item(content), "key": held.key}], labels, formation)
+                item = {**_item(content), "key": note.key}
+                await add(self._wiring, io, [item], labels, self._formation)
                 return f"Updated memory {id}"
-            forgotten = await forget(io, id, labels, wiring.analyst_name)
-            wiring.recalls.drop(labels)
-            await have_formed(wiring, io, formation, unformed={labels: forgotten.unformed})
+            forgotten = await forget(io, id, labels, self._wiring.analyst_name)
+            self._wiring.recalls.drop(labels)
+            unformed = {labels: forgotten.unformed}
+            await have_formed(self._wiring, io, self._formation, unformed=unformed)
             return f"Deleted memory {id}"
 
-        return _guarded("manage_memory", resolve(), managed)
+    amanage = async_form(manage)
 
-    def search_memory(
-        query: str, limit: int = 10, offset: int = 0, filter: dict[str, Any] | None = None
-    ) -> str:
-        return memory.perform(look(query, limit, offset, filter))
-
-    async def asearch_memory(
-        query: str, limit: int = 10, offset: int = 0, filter: dict[str, Any] | None = None
-    ) -> str:
-        return await memory.aperform(look(query, limit, offset, filter))
-
-    def manage_memory(
-        content: str | None = None,
-        action: Action = "create",
-        id: str | None = None,
-        supersedes: str | None = None,
-    ) -> str:
-        return memory.perform(manage(content, action, id, supersedes))
-
-    async def amanage_memory(
-        content: str | None = None,
-        action: Action = "create",
-        id: str | None = None,
-        supersedes: str | None = None,
-    ) -> str:
-        return await memory.aperform(manage(content, action, id, supersedes))
-
-    return [
-        _tool(search_memory, asearch_memory, _SEARCH, SearchMemory),
-        _tool(manage_memory, amanage_memory, _MANAGE, ManageMemory),
-    ]
-
-
-def _tool(
-    function: Callable[..., str],
-    coroutine: Callable[..., Awaitable[str]],
-    description: str,
-    arguments: type[BaseModel],
-) -> BaseTool:
-    return StructuredTool.from_function(
-        function,
-        coroutine,
-        name=function.__name__,
-        description=" ".join(description.split()),
-        args_schema=arguments,
-        handle_tool_error=True,
-    )
-
-
-def _item(content: str | None) -> dict[str, Any]:
-    if not content:
-        raise InvalidInputError("There is nothing to remember: content is missing.")
-    return {"content": content}
-
-
-def _guarded(
-    tool: str, labels: Namespace, operation: Callable[[Wiring, IO, Namespace], Awaitable[T]]
-) -> Callable[[Wiring, IO], Any]:
-    """The operation, so that what fails in it is something the model can be told."""
-
-    async def guarded(wiring: Wiring, io: IO) -> T:
+    @contextmanager
+    def _explaining(self, tool: str) -> Generator[None]:
+        """Turn a failure into one that the model reads."""
         try:
-            return await operation(wiring, io, labels)
+            yield
         except GraphBubbleUp:
             raise
         except NoteNotFoundError as error:
@@ -226,7 +218,11 @@ def _guarded(
         except Exception as error:
             _LOG.warning("The tool %s failed (%s).", tool, loggable(error))
             _LOG.debug("Why.", exc_info=error)
-            wiring.settings.ledger.count(f"langchain.{tool}.failed")
+            self._wiring.settings.ledger.count(f"langchain.{tool}.failed")
             raise ToolException(_UNAVAILABLE) from error
 
-    return guarded
+
+def _item(content: str | None) -> dict[str, Any]:
+    if not content:
+        raise InvalidInputError("There is nothing to remember: content is missing.")
+    return {"content": content}

@@ -1,17 +1,18 @@
 """AMemStore: a memory as LangGraph's `BaseStore`, for `compile(store=…)` and everything on it.
 
-It translates and decides nothing: `requests` says what an operation means, `batch` carries it
-out, and what is kept are notes like any other of the memory.
+Its items are notes like any other of the memory; `operations` says what each call does.
 """
 
 import asyncio
+import logging
+import threading
 import weakref
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from functools import partial
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias, cast
 
 from langgraph.store.base import (
     BaseStore,
@@ -24,24 +25,32 @@ from langgraph.store.base import (
     ensure_embeddings,
 )
 
-from amem_integrations.core.io import IO
-from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.core.note import Note
 from amem_integrations.embedders.dense import resolve_embedder
-from amem_integrations.errors import InvalidInputError
-from amem_integrations.langgraph.batch import Settings, carry_out, search_links
-from amem_integrations.langgraph.requests import Fields, namespace_of
-from amem_integrations.langgraph.sweeper import Sweeper
+from amem_integrations.errors import InvalidInputError, StoreClosedError, loggable
+from amem_integrations.langgraph.operations import (
+    Fields,
+    Settings,
+    parse_namespace,
+    run_batch,
+    search_links,
+)
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.items import address_id, sweep
+from amem_integrations.memory.operations import Adapter
 from amem_integrations.memory.options import check_choice
-from amem_integrations.memory.pipeline import FORMATIONS, Formation, Wiring
+from amem_integrations.memory.pipeline import FORMATIONS, Formation
+
+_LOG = logging.getLogger(__name__)
+
+Index: TypeAlias = IndexConfig | Literal[False] | None
 
 _WHOLE = ("$",)
 _SWEEP_MINUTES = 5.0
 
 
-class AMemStore(BaseStore):
+class AMemStore(Adapter, BaseStore):
     """A key-value store with semantic search whose items are notes: linked, and evolving.
 
     Every method works in threads, in any number of event loops, and where one is running. What it
@@ -81,18 +90,21 @@ class AMemStore(BaseStore):
         self,
         memory: AgenticMemory,
         *,
-        index: IndexConfig | Literal[False] | None = None,
+        index: Index = None,
         ttl: TTLConfig | None = None,
         formation: Formation = "background",
     ) -> None:
         check_choice("formation", formation, FORMATIONS)
+        super().__init__(memory)
         self.memory = memory
         self.ttl_config = ttl
         self._fields = _fields(index)
         self._formation: Formation = formation
         self._owns_memory = False
-        self._sweep = _sweeping(formation)
-        self._sweeper = Sweeper(partial(memory.perform, self._sweep))
+        # Not a method of the store, which nobody could let go of while it sweeps.
+        self._sweeper = _Sweeper(
+            partial(memory.perform, lambda wiring, io: sweep(wiring, io, formation))
+        )
         self._stop_sweeper = weakref.finalize(self, self._sweeper.stop, 0.0)
 
     @classmethod
@@ -100,7 +112,7 @@ class AMemStore(BaseStore):
         cls,
         url: Any = None,
         *,
-        index: IndexConfig | Literal[False] | None = None,
+        index: Index = None,
         ttl: TTLConfig | None = None,
         formation: Formation = "background",
         **options: Any,
@@ -156,22 +168,20 @@ class AMemStore(BaseStore):
 
     # -- operations --------------------------------------------------------------------------
 
-    def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """The results of the operations, in order; all are checked before any is carried out.
+    @sync_form
+    async def batch(self, io: IO, ops: Iterable[Op]) -> list[Result]:
+        """Return the results of the operations, in order; all are checked before the first runs.
 
-        Reads see what was there before the batch, and of several writes to one key the last
-        one counts.
+        Reads see the state before the batch; of several writes to one key the last one counts.
         """
-        settings = self._settings
-        return self.memory.perform(lambda wiring, io: carry_out(wiring, io, settings, ops))
+        return await run_batch(self._wiring, io, self._settings, ops)
 
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """`batch`, awaited."""
-        settings = self._settings
-        return await self.memory.aperform(lambda wiring, io: carry_out(wiring, io, settings, ops))
+    abatch = async_form(batch)  # pyright: ignore[reportAssignmentType]
 
-    def search(
+    @sync_form
+    async def search(
         self,
+        io: IO,
         namespace_prefix: tuple[str, ...],
         /,
         *,
@@ -182,20 +192,19 @@ class AMemStore(BaseStore):
         refresh_ttl: bool | None = None,
         hops: int = 0,
     ) -> list[SearchItem]:
-        """Items under a prefix: the nearest to `query`, or without one the last changed first.
+        """Return items under a prefix: the nearest to `query`; without one the last changed first.
 
-        Scores are cosines of the best indexed text. For what a filter may say see
-        `langgraph.filters`.
+        Scores are cosines of the best indexed text. `langgraph.filters` describes filters.
 
         Args:
-            namespace_prefix: the labels with which namespaces begin.
+            namespace_prefix: the first labels of the namespaces.
             query: what to look for, in words.
             filter: conditions on values.
             limit: how many, at most.
             offset: how many to skip.
             refresh_ttl: whether reading prolongs; None: as the TTLConfig has it.
-            hops: follow links, that many one after another, from what meaning and words find in
-                exactly this namespace; scores are then those of `AgenticMemory.search`.
+            hops: how many links to follow from what is found in exactly this namespace; scores
+                are then those of `AgenticMemory.search`.
 
         Raises:
             InvalidFilterError: the filter means nothing.
@@ -203,68 +212,40 @@ class AMemStore(BaseStore):
             StoreError: the store cannot be read.
             EmbeddingError: the embedder gives no usable vectors; its own errors pass through.
         """
-        if not hops:
-            return super().search(
-                namespace_prefix,
-                query=query,
-                filter=filter,
-                limit=limit,
-                offset=offset,
-                refresh_ttl=refresh_ttl,
-            )
-        asked = SearchOp(namespace_prefix, filter, limit, offset, query, self._refresh(refresh_ttl))
-        settings = self._settings
-        return self.memory.perform(lambda _, io: search_links(io, settings, asked, hops))
+        if refresh_ttl is None:
+            refresh_ttl = (self.ttl_config or {}).get("refresh_on_read", True)
+        op = SearchOp(namespace_prefix, filter, limit, offset, query, refresh_ttl)
+        if hops:
+            return await search_links(io, self._settings, op, hops)
+        [items] = await run_batch(self._wiring, io, self._settings, [op])
+        return cast("list[SearchItem]", items)
 
-    async def asearch(
-        self,
-        namespace_prefix: tuple[str, ...],
-        /,
-        *,
-        query: str | None = None,
-        filter: dict[str, Any] | None = None,
-        limit: int = 10,
-        offset: int = 0,
-        refresh_ttl: bool | None = None,
-        hops: int = 0,
-    ) -> list[SearchItem]:
-        """`search`, awaited."""
-        if not hops:
-            return await super().asearch(
-                namespace_prefix,
-                query=query,
-                filter=filter,
-                limit=limit,
-                offset=offset,
-                refresh_ttl=refresh_ttl,
-            )
-        asked = SearchOp(namespace_prefix, filter, limit, offset, query, self._refresh(refresh_ttl))
-        settings = self._settings
-        return await self.memory.aperform(lambda _, io: search_links(io, settings, asked, hops))
+    asearch = async_form(search)  # pyright: ignore[reportAssignmentType]
 
     def note(self, namespace: tuple[str, ...], key: str) -> Note | None:
-        """The note behind an item: what was understood of it, with links in both directions.
+        """Return the note behind an item, with links in both directions; None if there is none.
 
         Args:
             namespace: the item's labels.
             key: its key.
 
         Raises:
-            InvalidInputError: this can be no namespace or key.
+            InvalidInputError: the namespace or key is invalid.
             StoreError: the store cannot be read.
         """
-        id, labels = _address(namespace, key)
-        return self.memory.get(id, namespace=labels)
+        labels = parse_namespace(namespace)
+        return self.memory.get(address_id((labels, str(key))), namespace=labels)
 
     async def anote(self, namespace: tuple[str, ...], key: str) -> Note | None:
         """`note`, awaited."""
-        id, labels = _address(namespace, key)
-        return await self.memory.aget(id, namespace=labels)
+        labels = parse_namespace(namespace)
+        return await self.memory.aget(address_id((labels, str(key))), namespace=labels)
 
     # -- expiry ------------------------------------------------------------------------------
 
-    def sweep_ttl(self) -> int:
-        """Remove the items that are past their time, now; returns how many.
+    @sync_form
+    async def sweep_ttl(self, io: IO) -> int:
+        """Remove the expired items now; returns how many.
 
         Raises:
             StoreError: the store cannot be read or written.
@@ -276,11 +257,9 @@ class AMemStore(BaseStore):
             >>> store.sweep_ttl()  # its hour is not over
             0
         """
-        return self.memory.perform(self._sweep)
+        return await sweep(self._wiring, io, self._formation)
 
-    async def asweep_ttl(self) -> int:
-        """`sweep_ttl`, awaited."""
-        return await self.memory.aperform(self._sweep)
+    asweep_ttl = async_form(sweep_ttl)
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> "Future[None]":
         """Sweep every so often in a thread, until stopped or closed.
@@ -351,20 +330,59 @@ class AMemStore(BaseStore):
         omit = bool((self.ttl_config or {}).get("omit_expired"))
         return Settings(self._fields, self._formation, omit)
 
-    def _refresh(self, asked: bool | None) -> bool:
-        return (self.ttl_config or {}).get("refresh_on_read", True) if asked is None else asked
+
+class _Sweeper:
+    """A daemon thread that calls `sweep` at intervals, until stopped or until the memory closes."""
+
+    def __init__(self, sweep: Callable[[], int]) -> None:
+        self._sweep = sweep
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._done: Future[None] = Future()
+
+    def start(self, interval: float) -> "Future[None]":
+        """Start, unless it runs; cancelling the future stops it."""
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
+                self._stop, self._done = stop, done = threading.Event(), Future[None]()
+                done.add_done_callback(lambda _: stop.set())
+                self._thread = threading.Thread(
+                    target=_run_sweeper,
+                    args=(self._sweep, interval, stop, done),
+                    name="amem-ttl-sweeper",
+                    daemon=True,
+                )
+                self._thread.start()
+            return self._done
+
+    def stop(self, timeout: float | None = None) -> bool:
+        """Stop after the round at hand; False if that took longer than `timeout` seconds."""
+        with self._lock:
+            thread, stop = self._thread, self._stop
+        if thread is None:
+            return True
+        stop.set()
+        if thread is not threading.current_thread():
+            thread.join(timeout)
+        return not thread.is_alive()
 
 
-def _sweeping(formation: Formation) -> Callable[[Wiring, IO], Coroutine[Any, Any, int]]:
-    return lambda wiring, io: sweep(wiring, io, formation)
+def _run_sweeper(
+    sweep: Callable[[], int], interval: float, stop: threading.Event, done: "Future[None]"
+) -> None:
+    while not stop.wait(interval):
+        try:
+            sweep()
+        except StoreClosedError:
+            break
+        except Exception as error:
+            _LOG.warning("Sweeping failed (%s) and will be tried again.", loggable(error))
+    if done.set_running_or_notify_cancel():
+        done.set_result(None)
 
 
-def _address(namespace: tuple[str, ...], key: str) -> tuple[str, Namespace]:
-    labels = namespace_of(namespace, written=True)
-    return address_id((labels, str(key))), labels
-
-
-def _fields(index: IndexConfig | Literal[False] | None) -> Fields:
+def _fields(index: Index) -> Fields:
     """The paths that are indexed by default."""
     if not isinstance(index, dict):
         return () if index is False else _WHOLE
@@ -377,7 +395,7 @@ def _fields(index: IndexConfig | Literal[False] | None) -> Fields:
 
 
 def _split(
-    index: IndexConfig | Literal[False] | None, options: dict[str, Any]
+    index: Index, options: dict[str, Any]
 ) -> tuple[IndexConfig | Literal[False] | None, dict[str, Any]]:
     """The index without what it says of the embedder, and the memory's options with it."""
     if not isinstance(index, dict) or not index.keys() & {"embed", "dims"}:

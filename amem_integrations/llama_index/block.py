@@ -1,14 +1,11 @@
 """AMemMemoryBlock: notes as one block of a `Memory` that its user composes.
 
-LlamaIndex's `Memory` asks it at every read, and tells it what leaves the short-term queue unless
-`accept_short_term_memory` is False. `notes` does the rest.
+LlamaIndex's `Memory` reads it at every turn, and writes to it what leaves the short-term queue,
+unless `accept_short_term_memory` is False.
 """
 
-import json
-from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from hashlib import blake2b
 from typing import Any, Self, cast
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -19,16 +16,10 @@ from pydantic import ConfigDict, PrivateAttr, ValidationError
 from amem_integrations.core.namespace import fixed_namespace
 from amem_integrations.core.note import make_note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.llama_index.forms import AWAITED
+from amem_integrations.llama_index.messages import SPEAKERS, Session, last_question, spoken_in
 from amem_integrations.llama_index.notes import AMemNotes, Ingest
-from amem_integrations.llama_index.source import Source, choose, restored
-from amem_integrations.llama_index.utterances import (
-    SPEAKERS,
-    Utterance,
-    last_question,
-    utterances,
-)
-from amem_integrations.memory.attachments import Captioner, Captioning, Said, captioning_of
+from amem_integrations.llama_index.source import Source, choose_source, restore_source
+from amem_integrations.memory.attachments import Captioner, Captioning, Item, captioning_of
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import NamespaceLike
 from amem_integrations.memory.options import check_choice
@@ -37,15 +28,15 @@ from amem_integrations.recall.search import check_counts
 
 
 class AMemMemoryBlock(BaseMemoryBlock[str]):
-    """A memory block that remembers what it is told, and recalls for the last user message.
+    """A memory block that remembers what is put into it, and recalls for the last user message.
 
-    It loses no message and fails no turn; `events` counts what went wrong.
+    It loses no message and fails no turn; `events` counts the errors.
 
     Args:
         core: the AgenticMemory that holds the notes.
         namespace: the user.
-        captioner: as for `AMemMemory`; it does not travel with a block that is pickled.
-        **fields: the others of these, and `accept_short_term_memory`, as for any block.
+        captioner: as for `AMemMemory`; it is not pickled with the block.
+        **fields: the other attributes, and `accept_short_term_memory`, as for any block.
 
     Attributes:
         name: as for any block.
@@ -54,7 +45,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         top_k: how many notes are recalled, at most.
         hops: how many links are followed.
         min_relevance: as for `AgenticMemory.search`.
-        max_tokens: what recalled notes may take of the prompt, at most.
+        max_tokens: the most tokens of recalled notes.
         ingest: as for `AMemMemory`.
         roles: whose messages become notes.
 
@@ -73,7 +64,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         (True, {})
     """
 
-    # A field that is misspelt would be left out without a word.
+    # A misspelt field would be ignored.
     model_config = ConfigDict(extra="forbid")
 
     name: str = "amem"
@@ -105,12 +96,12 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         check_counts(top_k=self.top_k, hops=self.hops, max_tokens=self.max_tokens)
         for role in self.roles:
             check_choice("roles", role, SPEAKERS)
-        self._connect(choose(core, None, None, None), [], captioning_of(captioner))
+        self._connect(choose_source(core, None, None, None), [], captioning_of(captioner))
 
     def _connect(
         self,
         source: Source,
-        waiting: list[dict[str, Any]],
+        waiting: list[Item],
         captioning: Captioning | None = None,
     ) -> None:
         # LlamaIndex reads its tokenizer from a file at first use; later a loop may be running.
@@ -128,12 +119,12 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
 
     @property
     def events(self) -> Mapping[str, int]:
-        """How often a note was not written, or a recall failed, in this object."""
+        """How often writing or recalling failed in this object, by kind."""
         return dict(self._notes.events)
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         return await self._notes.recall(
-            AWAITED,
+            self._notes.source.aperform,
             last_question(messages or []),
             token_budget=self.max_tokens,
             count_tokens=self._count_tokens,
@@ -145,7 +136,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         from_short_term_memory: bool = False,
         session_id: str | None = None,
     ) -> None:
-        """Remember what was said in these messages, which are left as they are."""
+        """Remember what was said in these messages, without changing them."""
         if self.accept_short_term_memory or not from_short_term_memory:
             await self._remember(messages, session_id)
 
@@ -153,18 +144,13 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         await self._remember(messages, None)
 
     async def _remember(self, messages: list[ChatMessage], session: str | None) -> None:
-        said = utterances(messages, self.roles)
-        times: Counter[Utterance] = Counter()
-        items: list[Said] = []
-        told = session if self._can_be_told(session) else None
-        for each in said:
-            parts = json.dumps([session, each.speaker, each.text, times[each]])
-            times[each] += 1
-            key = "block:" + blake2b(parts.encode(), digest_size=16).hexdigest()
-            items.append(each.said(key=key, session=told))
-        await self._notes.ingest(AWAITED, items)
+        new = Session(session, key_prefix="block").add(spoken_in(messages, self.roles))
+        # The place in the session is not known here.
+        about = {"session": session if self._is_valid(session) else None, "sequence": None}
+        utterances = [({**item, **about}, enclosed) for item, enclosed in new]
+        await self._notes.ingest(self._notes.source.aperform, utterances)
 
-    def _can_be_told(self, session: str | None) -> bool:
+    def _is_valid(self, session: str | None) -> bool:
         try:
             make_note("-", namespace=self.namespace, now=datetime.now(UTC), session=session)
         except InvalidInputError:
@@ -172,23 +158,21 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         return True
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """The content without its least relevant notes; None when none is left."""
+        """Return the content without its least relevant notes; None when none is left."""
         if not content:
             return None
         return shortened(content, tokens_to_truncate, count_tokens=self._count_tokens) or None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Not the connection; and LlamaIndex's Memory drops all blocks if one cannot be pickled.
+        # LlamaIndex's Memory drops all blocks if one cannot be pickled.
         notes = self._notes
         return type(self)._rebuilt, (self.model_dump(), notes.source.place, notes.waiting)
 
     @classmethod
-    def _rebuilt(
-        cls, fields: dict[str, Any], place: dict[str, Any], waiting: list[dict[str, Any]]
-    ) -> Self:
+    def _rebuilt(cls, fields: dict[str, Any], place: dict[str, Any], waiting: list[Item]) -> Self:
         block = cls.__new__(cls)
         super(AMemMemoryBlock, block).__init__(**fields)
-        block._connect(restored(place), waiting)
+        block._connect(restore_source(place), waiting)
         return block
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:

@@ -1,12 +1,13 @@
-"""A chat and the notes taken of it: each thing a memory does, as one coroutine over a form.
+"""A chat and its notes: what `AMemMemory` does, each a coroutine over `perform`.
 
-`memory` gives them LlamaIndex's methods, sync and async. The chat itself is left to LlamaIndex's
-`Memory`; `notes` talks to the AgenticMemory.
+`perform` is one of the two forms of the source. The chat is kept by LlamaIndex's `Memory`; `notes`
+talks to the AgenticMemory.
 """
 
 import threading
 from collections.abc import Coroutine
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage, ContentBlock, MessageRole, TextBlock
@@ -14,24 +15,25 @@ from llama_index.core.memory import BaseMemoryBlock, Memory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 from pydantic import PrivateAttr
 
-from amem_integrations.core.io import run
-from amem_integrations.llama_index.chat_stores import InProcessChatStore
-from amem_integrations.llama_index.forms import Form, block_on, loop_is_running
-from amem_integrations.llama_index.inserting import Placing, inserted
-from amem_integrations.llama_index.notes import AMemNotes, Ingest
-from amem_integrations.llama_index.utterances import (
+from amem_integrations.core.io import IO, run
+from amem_integrations.llama_index.chat_store import InProcessChatStore, block_on, loop_is_running
+from amem_integrations.llama_index.messages import (
     SPEAKERS,
-    Numbered,
+    Placement,
     Session,
+    insert_notes,
     last_question,
-    utterances,
+    spoken_in,
 )
-from amem_integrations.memory.attachments import Said
+from amem_integrations.llama_index.notes import AMemNotes, Ingest
+from amem_integrations.llama_index.source import Perform, Source
+from amem_integrations.memory import operations
 from amem_integrations.memory.operations import NoteLike
+from amem_integrations.memory.pipeline import Wiring
 from amem_integrations.revisions.forget import Forgotten
 
-Scope = Literal["user", "session"]
 T = TypeVar("T")
+Scope = Literal["user", "session"]
 
 _asked: ContextVar[bool] = ContextVar("asked", default=False)
 """Whether the memory is read for a question that is not in the chat yet."""
@@ -48,8 +50,9 @@ class Conversation(Memory):
     roles: tuple[str, ...] = SPEAKERS
     scope: Scope = "user"
     max_tokens: int = 1000
-    placing: Placing = "auto"
+    placement: Placement = "auto"
 
+    _source: Source = PrivateAttr()
     _notes: AMemNotes = PrivateAttr()
     _session: Session | None = PrivateAttr(default=None)
     _turn: int = PrivateAttr(default=0)
@@ -67,7 +70,7 @@ class Conversation(Memory):
         return run(operation) if in_process and not self._blocks else block_on(operation)
 
     async def _get(
-        self, form: Form, input: str | ChatMessage | None, block_kwargs: dict[str, Any]
+        self, perform: Perform, input: str | ChatMessage | None, block_kwargs: dict[str, Any]
     ) -> list[ChatMessage]:
         given = input.content if isinstance(input, ChatMessage) else input
         history = await self.sql_store.get_messages(self.session_id)
@@ -79,8 +82,8 @@ class Conversation(Memory):
             finally:
                 _asked.reset(token)
         question = given if given and given.strip() else last_question(history)
-        recalled = await self._recall(form, question, history, messages)
-        return inserted(messages, recalled, self.placing, asked=bool(given))
+        recalled = await self._recall(perform, question, history, messages)
+        return insert_notes(messages, recalled, self.placement, asked=bool(given))
 
     def _insert_memory_content(
         self,
@@ -88,15 +91,15 @@ class Conversation(Memory):
         memory_content: list[ContentBlock],
         chat_message_data: list[ChatMessage],
     ) -> list[ChatMessage]:
-        """What the caller's blocks say goes where the notes go."""
-        if self.placing == "auto":
+        """Put what the caller's blocks say where the notes go."""
+        if self.placement == "auto":
             messages = [*chat_message_data, *chat_history]
-            return inserted(messages, memory_content, self.placing, asked=_asked.get())
+            return insert_notes(messages, memory_content, self.placement, asked=_asked.get())
         return super()._insert_memory_content(chat_history, memory_content, chat_message_data)
 
     async def _recall(
         self,
-        form: Form,
+        perform: Perform,
         question: str,
         history: list[ChatMessage],
         messages: list[ChatMessage],
@@ -104,104 +107,94 @@ class Conversation(Memory):
         turn, recalled = (self._turn, question), self._recalled
         if recalled is None or recalled[0] != turn:
             session = await self._known_session()
-            # What the chat shows anyway is not recalled.
-            shown = session.keys(utterances(history, self.roles))
+            # Notes that the chat shows anyway are skipped.
+            shown = session.keys(spoken_in(history, self.roles))
             where: dict[str, Any] = {"key": {"$nin": shown}}
             if self.scope == "session":
                 where["session"] = self.session_id
             used = sum(map(self._estimate_token_count, messages))
             text = await self._notes.recall(
-                form,
+                perform,
                 question,
                 token_budget=min(self.max_tokens, self.token_limit - used),
                 count_tokens=self._estimate_token_count,
                 filter=where,
             )
-            self._recalled = recalled = turn, self._rendered(text)
+            self._recalled = recalled = turn, self._render(text)
         return [block.model_copy() for block in recalled[1]]
 
-    def _rendered(self, text: str) -> list[ContentBlock]:
+    def _render(self, text: str) -> list[ContentBlock]:
         if not text:
             return []
         notes = [("notes", [TextBlock(text=text)])]
         return self.memory_blocks_template.format_messages(memory_blocks=notes)[0].blocks
 
-    async def _put(self, form: Form, messages: list[ChatMessage]) -> None:
+    async def _put(self, perform: Perform, messages: list[ChatMessage]) -> None:
         if not messages:
             return
         session = await self._known_session()
         await self.sql_store.add_messages(self.session_id, messages, MessageStatus.ACTIVE)
-        said = session.say(utterances(messages, self.roles))
+        new = session.add(spoken_in(messages, self.roles))
         if any(message.role == MessageRole.USER for message in messages):
             self._turn += 1
-        # Before the queue is looked after: a block of the caller's may raise there.
-        await self._notes.ingest(form, [self._item(each) for each in said])
-        for each in utterances(messages, ("assistant",)):
-            if each.text.strip():
-                await self._notes.replied(form, each.text, self.session_id)
+        # Before the queue is managed: a block of the caller may raise there.
+        await self._notes.ingest(perform, new)
+        for reply in spoken_in(messages, ("assistant",)):
+            if reply.text.strip():
+                await self._notes.replied(perform, reply.text, self.session_id)
         await self._manage_queue()
 
-    async def _set(self, form: Form, messages: list[ChatMessage]) -> None:
+    async def _set(self, perform: Perform, messages: list[ChatMessage]) -> None:
         session = await self._known_session()
         await super().aset(messages)
-        new = session.compare(utterances(messages, self.roles))
         self._turn += 1
-        await self._notes.ingest(form, [self._item(each) for each in new])
+        await self._notes.ingest(perform, session.add_unknown(spoken_in(messages, self.roles)))
 
-    async def _reset(self, status: MessageStatus | None) -> None:
-        # What was said stays said: a repetition is a note of its own.
-        await self._known_session()
-        await super().areset(status)
-        self._turn += 1
+    async def _flush(self, perform: Perform, timeout: float | None) -> bool:  # noqa: ASYNC109
+        await self._notes.ingest(perform, [])
 
-    async def _flush(self, form: Form, timeout: float | None) -> bool:  # noqa: ASYNC109
-        await self._notes.ingest(form, [])
-        core = await self._notes.source.opened(form)
-        # Wakes whoever forms notes in the background, also where nothing else does.
-        await form.call(core, "add_many", [], namespace=self.namespace, formation="background")
-        return await form.call(core, "flush", timeout) and not self._notes.waiting
+        async def flush(wiring: Wiring, io: IO) -> bool:
+            # Nothing else may form notes in the background.
+            wiring.wake()
+            return await io.run_blocking(partial(self._source.open().flush, timeout))
 
-    async def _forget(self, form: Form, note: NoteLike | None) -> Forgotten:
+        return await perform(flush) and not self._notes.waiting
+
+    async def _forget(self, perform: Perform, note: NoteLike | None) -> Forgotten:
+        async def forget(wiring: Wiring, io: IO) -> Forgotten:
+            admin = self._source.open().admin
+            if note is not None:
+                return await operations.forget(wiring, io, note, self.namespace)
+            self._notes.forget_waiting()
+            if self.scope == "user":
+                return await io.run_blocking(partial(admin.forget_namespace, self.namespace))
+            of_session = {"session": self.session_id}
+            return await io.run_blocking(
+                partial(admin.forget_where, of_session, namespace=self.namespace)
+            )
+
         try:
-            return await self._forgotten(form, note)
+            return await perform(forget)
         finally:
             # What was recalled meanwhile is not shown again.
             self._turn += 1
-
-    async def _forgotten(self, form: Form, note: NoteLike | None) -> Forgotten:
-        core = await self._notes.source.opened(form)
-        if note is not None:
-            return await form.call(core, "forget", note, namespace=self.namespace)
-        self._notes.forget_waiting()
-        if self.scope == "user":
-            return await form.call(core.admin, "forget_namespace", self.namespace)
-        mine = {"session": self.session_id}
-        return await form.call(core.admin, "forget_where", mine, namespace=self.namespace)
-
-    async def _close(self, form: Form) -> None:
-        await self._notes.ingest(form, [])
-        if self._notes.source.owned and self._notes.source.core is not None:
-            await form.call(self._notes.source.core, "close")
 
     async def _manage_queue(self) -> None:
         # Two at once would archive the same messages twice; the next put catches up.
         if self._managing.acquire(blocking=False):
             try:
                 managing = super()._manage_queue()
-                # It gathers what its blocks do, even if there are none, and that takes a loop.
+                # It gathers over its blocks, even if there are none, and that takes a loop.
                 await managing if loop_is_running() else block_on(managing)
             finally:
                 self._managing.release()
 
     async def _known_session(self) -> Session:
-        """The session with all that was said in it so far, as the chat store has it."""
+        """Return the session with all that was said in it so far, as the chat store has it."""
         if self._session is None:
             history = await self.sql_store.get_messages(self.session_id, status=None)
             session = Session(self.session_id)
-            session.say(utterances(history, self.roles))
+            session.add(spoken_in(history, self.roles))
             with self._lock:
                 self._session = self._session or session
         return self._session
-
-    def _item(self, each: Numbered) -> Said:
-        return each.utterance.said(key=each.key, session=self.session_id, sequence=each.sequence)

@@ -1,29 +1,36 @@
 """AMemMemory: LlamaIndex's `Memory`, with linked, evolving long-term memory beside the chat.
 
-The chat itself is kept as `Memory` keeps it. This says when a message becomes a note, when notes
-are recalled, and what travels when the object is serialised; `notes` does the rest.
+Each method runs a coroutine of `conversation`, and the object can be serialised.
 """
 
+import logging
 import os
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock, InsertMethod
-from llama_index.core.memory.memory import DEFAULT_TOKEN_LIMIT
-from llama_index.core.storage.chat_store.base_db import MessageStatus
+from llama_index.core.memory.memory import DEFAULT_MEMORY_BLOCKS_TEMPLATE, DEFAULT_TOKEN_LIMIT
+from llama_index.core.prompts import RichPromptTemplate
+from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 
 from amem_integrations.core.namespace import fixed_namespace
 from amem_integrations.core.note import make_note
-from amem_integrations.llama_index import chat_stores, serialising
+from amem_integrations.llama_index.chat_store import (
+    dump_chat_store,
+    load_chat_store,
+    open_chat_store,
+)
 from amem_integrations.llama_index.conversation import Conversation, Scope
-from amem_integrations.llama_index.forms import AWAITED, NOW
-from amem_integrations.llama_index.inserting import PLACINGS, Placing
+from amem_integrations.llama_index.messages import (
+    PLACEMENTS,
+    SPEAKERS,
+    Placement,
+)
 from amem_integrations.llama_index.notes import INGESTS, AMemNotes, Ingest
-from amem_integrations.llama_index.source import Source, choose
-from amem_integrations.llama_index.utterances import SPEAKERS
+from amem_integrations.llama_index.source import Source, choose_source, restore_source
 from amem_integrations.memory.attachments import Captioner, Captioning, captioning_of
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import NamespaceLike, NoteLike
@@ -31,6 +38,9 @@ from amem_integrations.memory.options import check_choice
 from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.search import check_counts
 from amem_integrations.revisions.forget import Forgotten
+
+_LOG = logging.getLogger(__name__)
+T = TypeVar("T")
 
 SCOPES = ("user", "session")
 
@@ -41,14 +51,36 @@ _STORE_ARGUMENTS = (
     "table_name",
     "db_schema",
 )
+# The fields that are serialised: ours, and those of LlamaIndex's `Memory`.
+_OWN = (
+    "namespace",
+    "top_k",
+    "hops",
+    "min_relevance",
+    "ingest",
+    "roles",
+    "scope",
+    "max_tokens",
+    "placement",
+)
+_CHAT = (
+    "session_id",
+    "token_limit",
+    "token_flush_size",
+    "chat_history_token_ratio",
+    "image_token_size_estimate",
+    "audio_token_size_estimate",
+    "video_token_size_estimate",
+)
+_TEMPLATE = DEFAULT_MEMORY_BLOCKS_TEMPLATE.template_str
 
 
 class AMemMemory(Conversation):
     """A chat memory whose messages become notes, recalled in every later session of a user.
 
     Made by `from_defaults`. Each user and assistant message becomes a note once, when it is put.
-    Reading recalls what the notes say to the last user message, once a turn, without a model call.
-    A memory that fails never fails the turn; `events` and the memory's `health` count it.
+    Reading recalls the notes for the last user message, once a turn, without a model call. A memory
+    that fails never fails the turn; `events` and the memory's `health` count it.
 
     Attributes:
         namespace: the user.
@@ -58,8 +90,8 @@ class AMemMemory(Conversation):
         ingest: when notes are formed.
         roles: whose messages become notes.
         scope: "user" or "session".
-        max_tokens: what recalled notes may take of the prompt, at most.
-        placing: where they go, see `insert_method`.
+        max_tokens: the most tokens of recalled notes.
+        placement: where they go, see `insert_method`.
 
     Examples:
         >>> from llama_index.core.llms import ChatMessage
@@ -98,50 +130,50 @@ class AMemMemory(Conversation):
         roles: Sequence[str] = SPEAKERS,
         scope: Scope = "user",
         max_tokens: int = 1000,
-        insert_method: InsertMethod | Placing = "auto",
+        insert_method: InsertMethod | Placement = "auto",
         memory_blocks: list[BaseMemoryBlock[Any]] | None = None,
         chat_history: list[ChatMessage] | None = None,
         captioner: Captioner | Captioning | None = None,
         token_limit: int = DEFAULT_TOKEN_LIMIT,
         **kwargs: Any,
     ) -> Self:
-        """A memory of one session of one user.
+        """Make a memory of one session of one user.
 
         Args:
             core: the AgenticMemory that holds the notes; without one, `location`, `llm` and
                 `embed_model` open one.
             namespace: the user. Without one, notes are private to this object.
-            session_id: the conversation. An utterance is known by its session, its words, and how
-                often they were said in the chat before, so that a history may be handed over again.
-                A new conversation under an old id, without its chat, may thus repeat old notes.
-            llm: the LLM that forms notes, where there is no `core`; by default the one set in
-                LlamaIndex's `Settings`.
+            session_id: the conversation. A note's key is made of its session, its text, and how
+                often that was said before, so a history may be handed over again. A new chat under
+                an old id may thus repeat old notes.
+            llm: the LLM that forms notes, without `core`; by default that of LlamaIndex's
+                `Settings`.
             embed_model: the embedding model, likewise.
             location: as for `AgenticMemory`.
             top_k: how many notes are recalled, at most.
             hops: how many links are followed.
             min_relevance: as for `AgenticMemory.search`.
             ingest: "background" forms notes in a thread, "await" before `put` returns, "manual"
-                when `flush` is called. In each case the text is stored when it is put.
+                when `flush` is called. The text is stored when it is put in each case.
             roles: whose messages become notes.
-            scope: "session" recalls this session's only.
-            max_tokens: what recalled notes may take of the prompt, at most.
+            scope: "session" recalls the notes of this session only.
+            max_tokens: the most tokens of recalled notes.
             insert_method: "system", "user" (with the user's question), or "auto": into the chat's
-                system message if it has one, else with the question; so no prompt gets a second
-                system message, and the beginning of a long chat stays the same from turn to turn.
+                system message if it has one, else with the question; no prompt gets a second system
+                message, and the beginning of a long chat stays the same from turn to turn.
             memory_blocks: LlamaIndex's, beside the notes.
             chat_history: messages to begin with.
-            captioner: describes the images, audio and files of a message in words; a
-                function of an `Attachment`, or a `Captioning`. `put` waits for it. Without one they
-                are only counted, in the note's metadata.
+            captioner: describes the images, audio and files of a message; a function of an
+                `Attachment`, or a `Captioning`. `put` waits for it. Without one they are only
+                counted in the metadata.
             token_limit: of the whole prompt.
-            **kwargs: what LlamaIndex's `Memory.from_defaults` takes besides. Without a chat store
-                or database, the chat is kept in the process and travels with this object.
+            **kwargs: other arguments of LlamaIndex's `Memory.from_defaults`. Without a chat store
+                or database, the chat is kept in the process and serialised with this object.
 
         Raises:
-            InvalidInputError: an argument cannot be used.
+            InvalidInputError: an argument is invalid.
             StoreError: the memory cannot be opened.
-            ModelUnavailableError: the model or embedder cannot be had.
+            ModelUnavailableError: the model or embedder is not available.
 
         Examples:
             >>> from llama_index.core.llms import ChatMessage
@@ -157,8 +189,10 @@ class AMemMemory(Conversation):
         check_relevance(min_relevance)
         for role in roles:
             check_choice("roles", role, SPEAKERS)
-        placing = insert_method.value if isinstance(insert_method, InsertMethod) else insert_method
-        check_choice("insert_method", placing, PLACINGS)
+        placement = (
+            insert_method.value if isinstance(insert_method, InsertMethod) else insert_method
+        )
+        check_choice("insert_method", placement, PLACEMENTS)
         own: dict[str, Any] = {
             "namespace": fixed_namespace(
                 ("private", uuid.uuid4().hex) if namespace is None else namespace
@@ -170,20 +204,20 @@ class AMemMemory(Conversation):
             "roles": tuple(roles),
             "scope": scope,
             "max_tokens": max_tokens,
-            "placing": placing,
+            "placement": placement,
         }
         # Refuses a session that no note can have, before anything is said in it.
         make_note("-", namespace=own["namespace"], now=datetime.now(UTC), session=session_id)
         store = {name: kwargs.pop(name) for name in _STORE_ARGUMENTS if name in kwargs}
-        memory = cls._made(
-            choose(core, location, llm, embed_model),
+        memory = cls._make(
+            choose_source(core, location, llm, embed_model),
             own,
+            captioning=captioning_of(captioner),
             session_id=session_id,
             memory_blocks=memory_blocks,
-            insert_method=InsertMethod.USER if placing == "user" else InsertMethod.SYSTEM,
+            insert_method=InsertMethod.USER if placement == "user" else InsertMethod.SYSTEM,
             token_limit=token_limit,
-            chat_store=chat_stores.chat_store(**store),
-            captioning=captioning_of(captioner),
+            chat_store=open_chat_store(**store),
             **kwargs,
         )
         if chat_history:
@@ -191,7 +225,7 @@ class AMemMemory(Conversation):
         return memory
 
     @classmethod
-    def _made(
+    def _make(
         cls,
         source: Source,
         own: Mapping[str, Any],
@@ -203,6 +237,7 @@ class AMemMemory(Conversation):
         memory = cast("Self", super().from_defaults(**chat))  # pyright: ignore[reportUnknownMemberType]
         for name, value in own.items():
             setattr(memory, name, value)
+        memory._source = source
         memory._notes = AMemNotes(
             source,
             memory.namespace,
@@ -218,42 +253,42 @@ class AMemMemory(Conversation):
     # -- what LlamaIndex calls --------------------------------------------------------------
 
     def get(self, input: str | ChatMessage | None = None, **block_kwargs: Any) -> list[ChatMessage]:
-        """The chat, with what the notes say to the user's question; each message a copy."""
-        return self._drive(self._get(NOW, input, block_kwargs))
+        """Return a copy of the chat with the notes that answer the user's question."""
+        return self._drive(self._get(self._source.perform, input, block_kwargs))
 
     async def aget(
         self, input: str | ChatMessage | None = None, **block_kwargs: Any
     ) -> list[ChatMessage]:
         """`get`, awaited."""
-        return await self._get(AWAITED, input, block_kwargs)
+        return await self._get(self._source.aperform, input, block_kwargs)
 
     def get_all(self, status: MessageStatus | None = None) -> list[ChatMessage]:
-        """The chat alone."""
+        """Return the chat alone."""
         return self._drive(self.aget_all(status))
 
     def put(self, message: ChatMessage) -> None:
         """Add a message to the chat, and remember it."""
-        self._drive(self._put(NOW, [message]))
+        self.put_messages([message])
 
     async def aput(self, message: ChatMessage) -> None:
         """`put`, awaited."""
-        await self._put(AWAITED, [message])
+        await self.aput_messages([message])
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Add messages to the chat, and remember them."""
-        self._drive(self._put(NOW, messages))
+        self._drive(self._put(self._source.perform, messages))
 
     async def aput_messages(self, messages: list[ChatMessage]) -> None:
         """`put_messages`, awaited."""
-        await self._put(AWAITED, messages)
+        await self._put(self._source.aperform, messages)
 
     def set(self, messages: list[ChatMessage]) -> None:
-        """Replace the chat; what of it was not said before, by its content, is remembered."""
-        self._drive(self._set(NOW, messages))
+        """Replace the chat, and remember what was not said in it before, by content."""
+        self._drive(self._set(self._source.perform, messages))
 
     async def aset(self, messages: list[ChatMessage]) -> None:
         """`set`, awaited."""
-        await self._set(AWAITED, messages)
+        await self._set(self._source.aperform, messages)
 
     def reset(self) -> None:
         """Clear the chat. The notes stay; `forget` removes those."""
@@ -261,19 +296,22 @@ class AMemMemory(Conversation):
 
     async def areset(self, status: MessageStatus | None = None) -> None:
         """`reset`, awaited."""
-        await self._reset(status)
+        # What was said before stays known: a repetition is a note of its own.
+        await self._known_session()
+        await super().areset(status)
+        self._turn += 1
 
     # -- what is beyond LlamaIndex's interface ----------------------------------------------
 
     @property
     def events(self) -> Mapping[str, int]:
-        """How often a note was not written, or a recall failed, in this object."""
+        """How often writing or recalling failed in this object, by kind."""
         return dict(self._notes.events)
 
     def flush(self, timeout: float | None = None) -> bool:
         """Write the notes that wait, form those that are raw, put everything on disk.
 
-        A note whose model failed is tried again in the background, when its time has come.
+        A note whose model failed is tried again in the background, when it is due.
 
         Args:
             timeout: seconds to wait, at most; None for as long as it takes.
@@ -284,11 +322,11 @@ class AMemMemory(Conversation):
         Raises:
             StoreError: the store cannot be written.
         """
-        return self._drive(self._flush(NOW, timeout))
+        return self._drive(self._flush(self._source.perform, timeout))
 
     async def aflush(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109 - as in flush
         """`flush`, awaited."""
-        return await self._flush(AWAITED, timeout)
+        return await self._flush(self._source.aperform, timeout)
 
     def forget(self, note: NoteLike | None = None) -> Forgotten:
         """Remove a note and what it caused; without one, all that `scope` covers.
@@ -299,44 +337,94 @@ class AMemMemory(Conversation):
             note: the note, or its id; None for all.
 
         Raises:
-            InvalidInputError: this can be no note.
+            InvalidInputError: the note is invalid.
             StoreError: it could not be removed.
         """
-        return self._drive(self._forget(NOW, note))
+        return self._drive(self._forget(self._source.perform, note))
 
     async def aforget(self, note: NoteLike | None = None) -> Forgotten:
         """`forget`, awaited."""
-        return await self._forget(AWAITED, note)
+        return await self._forget(self._source.aperform, note)
 
     def close(self) -> None:
         """Write the notes that wait, and close the AgenticMemory if this object opened it."""
-        self._drive(self._close(NOW))
+        self._drive(self._notes.ingest(self._source.perform, []))
+        if self._source.owned and self._source.core is not None:
+            self._source.core.close()
 
     async def aclose(self) -> None:
         """`close`, awaited."""
-        await self._close(AWAITED)
+        await self._notes.ingest(self._source.aperform, [])
+        if self._source.owned and self._source.core is not None:
+            await self._source.core.aclose()
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """What is needed to go on elsewhere, JSON-native: settings, session, where the notes are.
+        """Return what is needed to go on elsewhere, JSON-native: settings, session, address.
 
-        Left out are keys, model objects, and memory blocks, which `from_dict` takes again. The URI
-        of a chat database travels as it is, password included.
+        Keys, model objects and memory blocks are left out; `from_dict` takes them again. The URI of
+        a chat database is included as it is, with its password.
 
         Args:
             **kwargs: not used.
         """
-        return serialising.dumped(self, self._notes, blocks=len(self._blocks))
+        if self._blocks:
+            _LOG.warning(
+                "%d memory blocks are not serialised with the memory; give memory_blocks= to "
+                "from_dict.",
+                len(self._blocks),
+            )
+        own = {name: getattr(self, name) for name in _OWN}
+        template = self.memory_blocks_template.template_str
+        return {
+            "class_name": self.class_name(),
+            "own": {**own, "namespace": list(self.namespace), "roles": list(self.roles)},
+            "chat": {name: getattr(self, name) for name in _CHAT},
+            "insert_method": self.insert_method.value,
+            "template": None if template == _TEMPLATE else template,
+            "chat_store": dump_chat_store(self.sql_store, self.session_id),
+            "place": self._source.place,
+            "waiting": self._notes.waiting,
+        }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """The memory that `to_dict` described; it connects on first use.
+    def from_dict(  # pyright: ignore[reportIncompatibleMethodOverride]
+        cls,
+        data: dict[str, Any],
+        *,
+        core: AgenticMemory | None = None,
+        llm: Any = None,
+        embed_model: Any = None,
+        chat_store: AsyncDBChatStore | None = None,
+        memory_blocks: list[BaseMemoryBlock[Any]] | None = None,
+        captioner: Captioner | Captioning | None = None,
+    ) -> Self:
+        """Make the memory that `to_dict` described; it connects on first use.
 
         Args:
-            data: what `to_dict` gave.
-            **kwargs: core, llm, embed_model, chat_store and memory_blocks, in place of what is
-                found; and captioner, which does not travel.
+            data: what `to_dict` returned.
+            core: in place of the memory at its address.
+            llm: the LLM that forms notes, if the memory must be opened.
+            embed_model: the embedding model, likewise.
+            chat_store: in place of the one described.
+            memory_blocks: LlamaIndex's, beside the notes.
+            captioner: as for `from_defaults`.
         """
-        return cls._made(**serialising.arguments(data, **kwargs))
+        own, chat, template = data["own"], data["chat"], data["template"]
+        return cls._make(
+            restore_source(data["place"], llm, embed_model)
+            if core is None
+            else choose_source(core, None, llm, embed_model),
+            {**own, "namespace": tuple(own["namespace"]), "roles": tuple(own["roles"])},
+            waiting=list(data["waiting"]),
+            captioning=captioning_of(captioner),
+            insert_method=InsertMethod(data["insert_method"]),
+            memory_blocks_template=DEFAULT_MEMORY_BLOCKS_TEMPLATE
+            if template is None
+            else RichPromptTemplate(template),
+            chat_store=chat_store or load_chat_store(data["chat_store"], chat["session_id"]),
+            memory_blocks=memory_blocks,
+            **chat,
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_dict, (self.to_dict(),)

@@ -1,7 +1,9 @@
-"""What a chat memory and a memory block do with an AgenticMemory: take notes, and recall.
+"""The notes of a chat memory or a memory block: writing what was said, and recalling.
 
-Neither ever fails the turn: what goes wrong is logged without content and counted, and notes that
-could not be written wait for the next write. Both show as spans in LlamaIndex's observability.
+Neither ever fails the turn: errors are logged without content and counted, and notes that could not
+be written wait for the next write. Both show as spans in LlamaIndex's observability.
+
+Each coroutine takes `perform`, one of the two forms of its source.
 """
 
 import logging
@@ -17,12 +19,13 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Hit, check_content
 from amem_integrations.errors import InvalidInputError, StoreError, loggable
-from amem_integrations.llama_index.forms import Form
-from amem_integrations.llama_index.source import Source
-from amem_integrations.memory.attachments import Captioning, Enclosed, Said, captioned
-from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.lifecycle.feedback import feedback_from_reply
+from amem_integrations.llama_index.source import Perform, Source
+from amem_integrations.memory.attachments import Captioning, Enclosed, Item, Utterance, caption
+from amem_integrations.memory.operations import add
 from amem_integrations.memory.pipeline import Formation, Wiring
-from amem_integrations.recall.prompt import shown_in
+from amem_integrations.memory.search import find
+from amem_integrations.recall.prompt import pack, shown_in
 
 _LOG = logging.getLogger(__name__)
 _dispatcher = get_dispatcher(__name__)
@@ -36,15 +39,15 @@ INGESTS: Mapping[Ingest, Formation] = {
 
 MAX_WAITING = 1000
 
-# Engines put their question where a template, or a message of the history, says "{query_str}".
-# In a JSON string the escape means the same and is no placeholder.
+# Engines replace "{query_str}" in whatever a prompt says. In a JSON string the escape means the
+# same and is no placeholder.
 _PLACEHOLDER = re.compile(r"\{(?=\w+\})")
 
 
 class AMemNotes:
-    """The notes of one namespace, as a chat memory uses them.
+    """The notes of one namespace.
 
-    events: how often something was skipped or failed; the memory's `health` has them too.
+    events: how often something was skipped or failed; the memory's `health` counts them too.
     """
 
     def __init__(
@@ -56,7 +59,7 @@ class AMemNotes:
         top_k: int,
         hops: int,
         min_relevance: float | None = None,
-        waiting: list[dict[str, Any]] | None = None,
+        waiting: list[Item] | None = None,
         captioning: Captioning | None = None,
     ) -> None:
         self.source = source
@@ -64,10 +67,8 @@ class AMemNotes:
         self.events: Counter[str] = Counter()
         self.waiting = waiting or []
         """Notes that could not be written yet, as `add_many` takes them."""
-        self._formation = INGESTS[ingest]
-        self._top_k = top_k
-        self._hops = hops
-        self._min_relevance = min_relevance
+        self._formation: Formation = INGESTS[ingest]
+        self._recall: dict[str, Any] = {"k": top_k, "hops": hops, "min_relevance": min_relevance}
         self._captioning = captioning
         self._lock = threading.Lock()
         self._shown: tuple[str, list[Hit]] = ("", [])
@@ -75,125 +76,117 @@ class AMemNotes:
     @_dispatcher.span
     async def recall(
         self,
-        form: Form,
+        perform: Perform,
         question: str,
         *,
         token_budget: int,
         count_tokens: Callable[[str], int],
         filter: Mapping[str, Any] | None = None,
     ) -> str:
-        """What the notes say to the question, as fenced data for a prompt; "" for nothing.
-
-        Asks no model. On failure "", logged and counted.
-        """
+        """Return the notes that answer the question, as fenced data for a prompt; "" for none."""
         if not question.strip() or token_budget <= 0:
             return ""
-        try:
-            core = await self.source.opened(form)
-            hits: list[Hit] = await form.call(
-                core,
-                "search",
-                question,
-                namespace=self.namespace,
-                k=self._top_k,
-                hops=self._hops,
-                filter=filter,
-                min_relevance=self._min_relevance,
+
+        async def search(wiring: Wiring, io: IO) -> str:
+            hits = await find(
+                wiring, io, question, namespace=self.namespace, filter=filter, **self._recall
             )
+            packed = pack(
+                hits, token_budget, count_tokens=lambda text: count_tokens(_harmless(text))
+            )
+            # Only a memory with a policy learns from the use of its notes.
+            self._shown = question, [] if wiring.policy is None else shown_in(hits, packed)
+            packed = _harmless(packed)
+            wiring.recalls.shown(self.namespace, hits, packed)
+            return packed
+
+        try:
+            return await perform(search)
         except Exception as error:
-            self._failed("recall", error)
+            self._fail("recall", error)
             return ""
-        packed = AgenticMemory.pack(
-            hits, token_budget, count_tokens=lambda text: count_tokens(_harmless(text))
-        )
-        # Whoever keeps notes by their use wants to know what comes of these.
-        self._shown = (question, shown_in(hits, packed) if core.options.lifecycle else [])
-        packed = _harmless(packed)
-        await shown(form, core, self.namespace, hits, packed)
-        return packed
 
-    async def replied(self, form: Form, reply: str, session: str | None) -> None:
-        """Report which of the notes shown last a reply made use of; on failure logged, counted.
-
-        What the turn recalled and cost so far goes into the log, in numbers.
-        """
+    async def replied(self, perform: Perform, reply: str, session: str | None) -> None:
+        """Report which of the notes shown last a reply used, and log the turn's recall."""
         (question, hits), self._shown = self._shown, ("", [])
         if question and self.source.core is not None and _LOG.isEnabledFor(logging.INFO):
             _LOG.info("%s", self.source.core.last_recall(self.namespace))
         if not hits:
             return
+
+        async def report(wiring: Wiring, io: IO) -> None:
+            await feedback_from_reply(io, self.namespace, hits, reply, question, session)
+
         try:
-            core = await self.source.opened(form)
-            await form.call(
-                core, "feedback_from_reply", hits, reply, query=question, session=session
-            )
+            await perform(report)
         except Exception as error:
-            self._failed("feedback", error)
+            self._fail("feedback", error)
 
     @_dispatcher.span
-    async def ingest(self, form: Form, said: list[Said]) -> None:
+    async def ingest(self, perform: Perform, utterances: list[Utterance]) -> None:
         """Write notes, those that wait from earlier first; what fails waits for the next time.
 
-        said: each with a `key`, so that writing it again is harmless.
+        utterances: each with a `key`, so that writing it again is harmless.
         """
-        said = [each for each in said if self._can_be_stored(*each)]
-        plain = [item for item, _ in said if item["content"].strip()]
+        utterances = [utterance for utterance in utterances if self._can_be_stored(*utterance)]
+        plain = [item for item, _ in utterances if item["content"].strip()]
         batch, error = self._take(plain), None
-        # What a cancelled call leaves undone waits, too; writing it again is harmless.
+        # What a cancelled call leaves undone waits, too.
         left = batch
         try:
-            batch = [*batch[: len(batch) - len(plain)], *await self._captioned(form, said, plain)]
+            captioned = await self._caption(perform, utterances, plain)
+            batch = [*batch[: len(batch) - len(plain)], *captioned]
             if batch:
-                left, error = await self._write(form, batch)
+                left, error = await self._write(perform, batch)
         finally:
             self._put_back(left)
         if error is not None:
-            self._failed("ingest", error)
+            self._fail("ingest", error)
 
-    async def _captioned(
-        self, form: Form, said: list[Said], plain: list[dict[str, Any]]
-    ) -> list[dict[str, Any]]:
-        """What was said with captions, if there is anything to caption; else as it is, `plain`."""
-        if not any(enclosed for _, enclosed in said):
+    async def _caption(
+        self, perform: Perform, utterances: list[Utterance], plain: list[Item]
+    ) -> list[Item]:
+        """Return the items with captions; `plain` if there is nothing to caption."""
+        if not any(enclosed for _, enclosed in utterances):
             return plain
 
-        async def ask(wiring: Wiring, io: IO) -> list[dict[str, Any]]:
-            return await captioned(io, wiring.settings.ledger.count, self._captioning, said)
+        async def ask(wiring: Wiring, io: IO) -> list[Item]:
+            return await caption(io, wiring.settings.ledger.count, self._captioning, utterances)
 
         try:
-            return await form.call(await self.source.opened(form), "perform", ask)
+            return await perform(ask)
         except Exception as error:
-            self._failed("caption", error)
+            self._fail("caption", error)
             return plain
 
     async def _write(
-        self, form: Form, batch: list[dict[str, Any]]
-    ) -> tuple[list[dict[str, Any]], Exception | None]:
-        """What was not written and shall wait, and why something was not."""
-        error = await self._tried(form, batch)
+        self, perform: Perform, batch: list[Item]
+    ) -> tuple[list[Item], Exception | None]:
+        """Return what was not written and shall wait, and why something was not."""
+        error = await self._try(perform, batch)
         if error is None or len(batch) == 1:
-            written = error is None or isinstance(error, InvalidInputError)
-            return [] if written else batch, error
+            done = error is None or isinstance(error, InvalidInputError)
+            return [] if done else batch, error
         if isinstance(error, StoreError):
             return batch, error
         # One that is always refused must not hold up the others. If the latest is refused, too,
         # it is more likely that nothing can be written now.
-        left: list[dict[str, Any]] = []
-        for each in (batch[-1], *batch[:-1]):
-            refused = await self._tried(form, [each])
+        left: list[Item] = []
+        for item in (batch[-1], *batch[:-1]):
+            refused = await self._try(perform, [item])
             if refused is None or isinstance(refused, InvalidInputError):
                 continue
-            if each is batch[-1]:
+            if item is batch[-1]:
                 return batch, refused
-            left.append(each)
+            left.append(item)
         return left, error
 
-    async def _tried(self, form: Form, items: list[dict[str, Any]]) -> Exception | None:
+    async def _try(self, perform: Perform, items: list[Item]) -> Exception | None:
+        async def write(wiring: Wiring, io: IO) -> None:
+            await add(wiring, io, items, self.namespace, self._formation)
+
         try:
-            core = await self.source.opened(form)
-            await form.call(
-                core, "add_many", items, namespace=self.namespace, formation=self._formation
-            )
+            await perform(write)
         except Exception as error:
             return error
         return None
@@ -202,29 +195,29 @@ class AMemNotes:
         with self._lock:
             self.waiting = []
 
-    def _take(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _take(self, items: list[Item]) -> list[Item]:
         with self._lock:
             batch, self.waiting = [*self.waiting, *items], []
             return batch
 
-    def _put_back(self, batch: list[dict[str, Any]]) -> None:
+    def _put_back(self, batch: list[Item]) -> None:
         with self._lock:
-            kept = [*batch, *self.waiting]
-            self.waiting = kept[-MAX_WAITING:]
-        for _ in kept[:-MAX_WAITING]:
+            waiting = [*batch, *self.waiting]
+            self.waiting = waiting[-MAX_WAITING:]
+        for _ in waiting[:-MAX_WAITING]:
             self._count("ingest.dropped")
 
-    def _can_be_stored(self, item: dict[str, Any], enclosed: Sequence[Enclosed]) -> bool:
+    def _can_be_stored(self, item: Item, enclosed: Sequence[Enclosed]) -> bool:
         if enclosed and not item["content"].strip():
             return True
         try:
             check_content(item["content"])
         except InvalidInputError as error:
-            self._failed("ingest", error)
+            self._fail("ingest", error)
             return False
         return True
 
-    def _failed(self, what: str, error: Exception) -> None:
+    def _fail(self, what: str, error: Exception) -> None:
         _LOG.warning("%s failed (%s); the turn goes on.", what.capitalize(), loggable(error))
         _LOG.debug("Why.", exc_info=error)
         self._count(f"{what}.failed")
@@ -233,17 +226,6 @@ class AMemNotes:
         self.events[event] += 1
         if self.source.core is not None:
             self.source.core.admin.count_event(f"llama_index.{event}")
-
-
-async def shown(
-    form: Form, core: AgenticMemory, namespace: Namespace, hits: Sequence[Hit], packed: str
-) -> None:
-    """Have `AgenticMemory.last_recall` tell how these hits went into a prompt."""
-
-    async def tell(wiring: Wiring, io: IO) -> None:
-        wiring.recalls.shown(namespace, hits, packed)
-
-    await form.call(core, "perform", tell)
 
 
 def _harmless(packed: str) -> str:

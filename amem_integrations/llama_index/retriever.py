@@ -1,7 +1,4 @@
-"""AMemRetriever: notes as nodes, for whatever in LlamaIndex takes a retriever.
-
-Unlike a chat memory, a retriever is asked on purpose: what goes wrong is raised.
-"""
+"""AMemRetriever: notes as nodes, for whatever in LlamaIndex takes a retriever."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,12 +23,12 @@ class AMemRetriever(BaseRetriever):
     """Retrieves the notes of one namespace, linked ones included.
 
     A node has the note's id and text; its metadata has keywords, tags, context, links, time,
-    speaker, session and `why` it was found. A model is shown time and speaker only. A blank query
-    finds nothing.
+    speaker, session and `why` it was found. A model sees time and speaker only. A blank query finds
+    nothing. Errors are raised.
 
     Args:
         core: the memory whose notes they are.
-        namespace: the user; fixed here, whatever is asked.
+        namespace: the user; no query can change it.
         top_k: how many notes, at most.
         hops: how many links are followed.
         filter: conditions, as for `AgenticMemory.search`.

@@ -1,22 +1,20 @@
-"""Tools by which an agent recalls and remembers on its own account."""
+"""The tools by which an agent recalls and remembers on its own account."""
 
 import logging
-from collections.abc import Coroutine
 from typing import Any
 
 from llama_index.core.tools import FunctionTool
 
-from amem_integrations.core.io import run
-from amem_integrations.core.namespace import fixed_namespace
-from amem_integrations.core.note import Hit
+from amem_integrations.core.io import IO, async_form, sync_form
+from amem_integrations.core.namespace import Namespace, fixed_namespace
 from amem_integrations.errors import InvalidInputError, loggable
-from amem_integrations.llama_index.forms import AWAITED, NOW, Form
-from amem_integrations.llama_index.notes import shown
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import NamespaceLike
+from amem_integrations.memory.operations import Adapter, NamespaceLike, add
 from amem_integrations.memory.options import check_choice
 from amem_integrations.memory.pipeline import FORMATIONS, Formation
+from amem_integrations.memory.search import find
 from amem_integrations.recall.options import check_relevance
+from amem_integrations.recall.prompt import pack
 from amem_integrations.recall.search import check_counts
 
 _LOG = logging.getLogger(__name__)
@@ -35,16 +33,16 @@ def create_memory_tools(
     min_relevance: float | None = None,
     formation: Formation = "background",
 ) -> list[FunctionTool]:
-    """[recall, remember], for the notes of one namespace, which no argument of theirs can change.
+    """Return [recall, remember] for the notes of one namespace, which no argument can change.
 
-    A tool that fails tells the agent so in words; it is logged without content and counted.
+    A tool that fails says so to the agent; the error is logged without content and counted.
 
     Args:
         core: the memory whose notes they are.
         namespace: the user.
         top_k: how many notes are recalled, at most.
         hops: how many links are followed.
-        max_tokens: what recalled notes may take of the prompt, at most.
+        max_tokens: the most tokens of recalled notes.
         min_relevance: as for `AgenticMemory.search`.
         formation: when what is remembered is formed, as for `AgenticMemory.add`.
 
@@ -59,45 +57,16 @@ def create_memory_tools(
         >>> print(recall(query="What is the dog called?"))
         Notes from memory, most relevant first, one JSON object a line. ...
     """
-    labels = fixed_namespace(namespace)
     check_counts(top_k=top_k, hops=hops, max_tokens=max_tokens)
     check_relevance(min_relevance)
     check_choice("formation", formation, FORMATIONS)
 
-    async def find(form: Form, query: str) -> str:
-        hits: list[Hit] = await form.call(
-            core,
-            "search",
-            query,
-            namespace=labels,
-            k=top_k,
-            hops=hops,
-            min_relevance=min_relevance,
-        )
-        packed = core.pack(hits, max_tokens)
-        await shown(form, core, labels, hits, packed)
-        return packed or _NOTHING
-
-    async def keep(form: Form, content: str) -> str:
-        await form.call(core, "add", content, namespace=labels, formation=formation)
-        return "Remembered."
-
-    def recall(query: str) -> str:
-        return run(_told(core, "recall", find(NOW, query)))
-
-    async def arecall(query: str) -> str:
-        return await _told(core, "recall", find(AWAITED, query))
-
-    def remember(content: str) -> str:
-        return run(_told(core, "remember", keep(NOW, content)))
-
-    async def aremember(content: str) -> str:
-        return await _told(core, "remember", keep(AWAITED, content))
-
+    recall_options = {"k": top_k, "hops": hops, "min_relevance": min_relevance}
+    tools = _MemoryTools(core, fixed_namespace(namespace), formation, max_tokens, recall_options)
     return [
         FunctionTool.from_defaults(
-            recall,
-            async_fn=arecall,
+            tools.recall,
+            async_fn=tools.arecall,
             name="recall",
             description=(
                 "Search long-term memory for what is known from earlier conversations. Ask with "
@@ -105,8 +74,8 @@ def create_memory_tools(
             ),
         ),
         FunctionTool.from_defaults(
-            remember,
-            async_fn=aremember,
+            tools.remember,
+            async_fn=tools.aremember,
             name="remember",
             description=(
                 "Keep something in long-term memory for later conversations: one self-contained "
@@ -116,13 +85,51 @@ def create_memory_tools(
     ]
 
 
-async def _told(core: AgenticMemory, tool: str, operation: Coroutine[Any, Any, str]) -> str:
-    try:
-        return await operation
-    except InvalidInputError as error:
-        return str(error)
-    except Exception as error:
+class _MemoryTools(Adapter):
+    def __init__(
+        self,
+        core: AgenticMemory,
+        namespace: Namespace,
+        formation: Formation,
+        max_tokens: int,
+        recall_options: dict[str, Any],
+    ) -> None:
+        super().__init__(core)
+        self._namespace = namespace
+        self._formation: Formation = formation
+        self._max_tokens = max_tokens
+        self._recall_options = recall_options
+
+    @sync_form
+    async def recall(self, io: IO, query: str) -> str:
+        try:
+            hits = await find(
+                self._wiring, io, query, namespace=self._namespace, **self._recall_options
+            )
+        except Exception as error:
+            return self._explain("recall", error)
+        packed = pack(hits, self._max_tokens)
+        self._wiring.recalls.shown(self._namespace, hits, packed)
+        return packed or _NOTHING
+
+    arecall = async_form(recall)
+
+    @sync_form
+    async def remember(self, io: IO, content: str) -> str:
+        items = [{"content": content}]
+        try:
+            await add(self._wiring, io, items, self._namespace, self._formation)
+        except Exception as error:
+            return self._explain("remember", error)
+        return "Remembered."
+
+    aremember = async_form(remember)
+
+    def _explain(self, tool: str, error: Exception) -> str:
+        """Return what the agent reads of an error."""
+        if isinstance(error, InvalidInputError):
+            return str(error)
         _LOG.warning("The tool %s failed (%s).", tool, loggable(error))
         _LOG.debug("Why.", exc_info=error)
-        core.admin.count_event(f"llama_index.{tool}.failed")
+        self._wiring.settings.ledger.count(f"llama_index.{tool}.failed")
         return _UNAVAILABLE

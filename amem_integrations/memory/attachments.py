@@ -1,8 +1,7 @@
-"""Pictures, sound, films and files in a message: named in its note, and told in words if asked.
+"""Images, audio, video and files in a message: counted in its note, and captioned on request.
 
-The text of a message is what is remembered. What else it holds is counted by kind in the note's
-metadata; a captioner, if the caller gives one, says in words what it shows. Adapters find out what
-a message holds and call `captioned`; no bytes and no address of an attachment are ever stored.
+The text of a message is remembered, with the captions that a captioner of the caller's gives.
+Adapters read the messages and call `caption`; no bytes or address of an attachment is ever stored.
 """
 
 import asyncio
@@ -25,8 +24,8 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.llms.failures import within
 
 _LOG = logging.getLogger(__name__)
-_MOST_NAME_CHARS = 200
-# What stands after the mark of a caption is the message's own.
+_MAX_NAME_CHARS = 200
+# A caption must not look like the end of its own mark.
 _BRACKETS = str.maketrans("[]", "()")
 
 Kind: TypeAlias = Literal["image", "audio", "video", "file"]
@@ -35,14 +34,14 @@ KINDS: tuple[Kind, ...] = ("image", "audio", "video", "file")
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """Something in a message that is no text, as a captioner is given it.
+    """Something in a message that is no text, as a captioner gets it.
 
     Attributes:
         kind: "image", "audio", "video" or "file".
-        mime_type: such as "image/png", if the message says.
-        data: the bytes, if the message has them or names a file; an address is not fetched.
-        url: the address, if it has one.
-        name: of the file, if it has one.
+        mime_type: such as "image/png", if known.
+        data: the bytes, if the message has them or names a file; a URL is not fetched.
+        url: the URL, if it has one.
+        name: the name of the file, if known.
 
     Examples:
         >>> from amem_integrations import Attachment
@@ -58,21 +57,21 @@ class Attachment:
 
 
 Captioner: TypeAlias = Callable[[Attachment], str | Awaitable[str | None] | None]
-"""Says in words what an attachment shows; None for nothing. A function, or an async one."""
+"""Describes an attachment in words; None for nothing. A function, or an async one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Captioning:
-    """A captioner with limits of one's own, for adapters' `captioner`.
+    """A captioner with limits, for the `captioner` argument of adapters.
 
     Attributes:
         captioner: a function from `Attachment` to text or None, or an async one. In async code a
             plain function is called in a thread.
-        timeout: seconds that the captions of one message may take. What is not there by then is
-            left out; a plain function that hangs stays behind in a thread of its own.
-        max_attachments: how many of a message are shown to it, the first ones.
-        max_bytes: how large an attachment may be, to be shown to it.
-        max_chars: what is kept of a caption, at most.
+        timeout: seconds for the captions of one message. Late ones are left out; a plain function
+            that hangs stays behind in a thread of its own.
+        max_attachments: how many attachments of a message are captioned, the first ones.
+        max_bytes: the largest attachment that is captioned.
+        max_chars: the longest caption; the rest is cut off.
 
     Raises:
         InvalidInputError: the captioner cannot be called, or a limit is not above 0.
@@ -101,7 +100,7 @@ class Captioning:
 
 
 def captioning_of(captioner: Captioner | Captioning | None) -> Captioning | None:
-    """What adapters are given as `captioner`, checked."""
+    """Return the `captioner` argument of an adapter with its limits."""
     if captioner is None or isinstance(captioner, Captioning):
         return captioner
     return Captioning(captioner)
@@ -109,10 +108,10 @@ def captioning_of(captioner: Captioner | Captioning | None) -> Captioning | None
 
 @dataclass(frozen=True, slots=True)
 class Enclosed:
-    """What an adapter found in a message.
+    """Something that an adapter found in a message.
 
-    open: the attachment; its bytes are decoded, or read from a file, no sooner than that. It reads
-        no more of a file than so many bytes and one.
+    open: makes the attachment, decoding or reading its bytes only then. It gets the most bytes that
+        are wanted, and reads no more than one beyond them.
     """
 
     kind: Kind
@@ -120,56 +119,55 @@ class Enclosed:
 
 
 Item: TypeAlias = dict[str, Any]
-Said: TypeAlias = tuple[Item, Sequence[Enclosed]]
-"""An item as `AgenticMemory.add_many` takes it, whose text may be empty; and what is enclosed."""
+Utterance: TypeAlias = tuple[Item, Sequence[Enclosed]]
+"""An item as `AgenticMemory.add_many` takes it, possibly without text, and what is enclosed."""
 
 
 def kind_of(mime_type: str | None) -> Kind:
-    """The kind of something of that type; a file, if it is none of the others."""
+    """Return the kind of a MIME type; "file" if it is none of the others."""
     major = (mime_type or "").partition("/")[0]
     return major if major in KINDS else "file"
 
 
-def decoded(text: str, most: int) -> bytes:
-    """The bytes that base64 stands for; of more than `most`, no more than show that.
+def decode_base64(text: str, max_bytes: int) -> bytes:
+    """Decode base64; of more than `max_bytes`, only enough to show that.
 
-    >>> decoded("aGVsbG8=", 10), decoded("aGVsbG8=", 1)
+    >>> decode_base64("aGVsbG8=", 10), decode_base64("aGVsbG8=", 1)
     (b'hello', b'hel')
     """
-    return b64decode(f"{text[: 4 * (most // 3 + 1)]}===")
+    return b64decode(f"{text[: 4 * (max_bytes // 3 + 1)]}===")
 
 
-def inlined(url: str, most: int) -> tuple[str, bytes]:
-    """The type and the bytes of a `data:` address, of which no more as of `decoded`."""
+def decode_data_url(url: str, max_bytes: int) -> tuple[str, bytes]:
+    """Return the MIME type and the bytes of a `data:` URL, cut as by `decode_base64`."""
     about, _, body = url.removeprefix("data:").partition(",")
     mime_type, *rest = about.split(";")
     if "base64" in rest:
-        return mime_type, decoded(body, most)
-    return mime_type, unquote_to_bytes(body[: 3 * (most + 1)])
+        return mime_type, decode_base64(body, max_bytes)
+    return mime_type, unquote_to_bytes(body[: 3 * (max_bytes + 1)])
 
 
-def naming(enclosed: Iterable[Enclosed]) -> Item:
-    """What to add to an item so that its metadata counts what is enclosed by kind; {} for nothing.
-
-    >>> naming([])
-    {}
-    """
-    counts = Counter(each.kind for each in enclosed)
+def attachment_counts(enclosed: Iterable[Enclosed]) -> Item:
+    """Return the metadata of an item that counts what is enclosed by kind; {} for nothing."""
+    counts = Counter(part.kind for part in enclosed)
     return {"metadata": {"attachments": dict(counts)}} if counts else {}
 
 
-async def captioned(
-    io: IO, count: Callable[[str], None], captioning: Captioning | None, said: Iterable[Said]
+async def caption(
+    io: IO,
+    count: Callable[[str], None],
+    captioning: Captioning | None,
+    utterances: Iterable[Utterance],
 ) -> list[Item]:
-    """The items to be remembered, captions at the end of their texts, each marked as one.
+    """Return the items to remember, with marked captions at the end of their texts.
 
-    One that has no text even so says nothing that could be found; it is left out. That, and what
-    could not be captioned, is counted.
+    An item without any text is left out, because nothing could find it. `count` is called for
+    that and for each failure.
     """
     items: list[Item] = []
-    for item, enclosed in said:
+    for item, enclosed in utterances:
         if captioning is not None and enclosed:
-            captions = await io.invoke(_Asked(captioning, count), enclosed)
+            captions = await io.invoke(_Captions(captioning, count), enclosed)
             item = {**item, "content": "\n\n".join(filter(str.strip, (item["content"], *captions)))}
         if item["content"].strip():
             items.append(item)
@@ -179,11 +177,11 @@ async def captioned(
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """The captioner, asked about all that one message encloses; in both forms, for `io.invoke`.
+class _Captions:
+    """The captions of all that one message encloses, as a Runnable for `io.invoke`.
 
-    It is asked in a context of its own, so that a model of its does not stream what it says to
-    the user of the run around it, and shows no callbacks of that run what it sees.
+    The captioner runs in a context of its own: its model does not stream to the user of the run
+    around it, nor show its input to the callbacks of that run.
     """
 
     captioning: Captioning
@@ -192,17 +190,17 @@ class _Asked:
     def invoke(self, input: Sequence[Enclosed]) -> list[str]:
         until = time.monotonic() + self.captioning.timeout
         captions: list[str] = []
-        for each in self._shown(input):
+        for enclosed in self._first(input):
             try:
-                if (left := until - time.monotonic()) <= 0:
+                if (seconds := until - time.monotonic()) <= 0:
                     raise TimeoutError
-                captions.append(self._within(left, each))
+                captions.append(self._within(seconds, enclosed))
             except Exception as error:
-                self._failed(error)
+                self._fail(error)
         return captions
 
     async def ainvoke(self, input: Sequence[Enclosed]) -> list[str]:
-        return await asyncio.gather(*(self._acaption(each) for each in self._shown(input)))
+        return await asyncio.gather(*(self._acaption(enclosed) for enclosed in self._first(input)))
 
     async def _acaption(self, enclosed: Enclosed) -> str:
         seconds = self.captioning.timeout
@@ -212,52 +210,50 @@ class _Asked:
             async with asyncio.timeout(seconds):
                 return await asyncio.create_task(self._aask(enclosed), context=Context())
         except Exception as error:
-            self._failed(error)
+            self._fail(error)
             return ""
 
-    def _within(self, seconds: float, enclosed: Enclosed) -> str:
-        return Context().run(within, seconds, partial(self._ask, enclosed), TimeoutError)
-
-    async def _aask(self, enclosed: Enclosed) -> str:
-        attachment = await asyncio.to_thread(self._opened, enclosed)
-        if attachment is None:
-            return ""
-        answer = cast("Awaitable[object]", self.captioning.captioner(attachment))
-        return self._told(attachment, await answer)
-
-    def _shown(self, enclosed: Sequence[Enclosed]) -> Sequence[Enclosed]:
+    def _first(self, enclosed: Sequence[Enclosed]) -> Sequence[Enclosed]:
         for _ in enclosed[self.captioning.max_attachments :]:
             self.count("captions.left_out")
         return enclosed[: self.captioning.max_attachments]
 
+    def _within(self, seconds: float, enclosed: Enclosed) -> str:
+        return Context().run(within, seconds, partial(self._ask, enclosed), TimeoutError)
+
     def _ask(self, enclosed: Enclosed) -> str:
-        attachment = self._opened(enclosed)
-        if attachment is None:
+        if (attachment := self._open(enclosed)) is None:
             return ""
         answer = self.captioning.captioner(attachment)
         if inspect.isawaitable(answer):
-            # No loop runs in a thread of ours.
+            # No loop runs in the thread of `within`.
             answer = asyncio.run(_awaited(answer))
-        return self._told(attachment, answer)
+        return self._mark(attachment, answer)
 
-    def _opened(self, enclosed: Enclosed) -> Attachment | None:
+    async def _aask(self, enclosed: Enclosed) -> str:
+        if (attachment := await asyncio.to_thread(self._open, enclosed)) is None:
+            return ""
+        answer = cast("Awaitable[object]", self.captioning.captioner(attachment))
+        return self._mark(attachment, await answer)
+
+    def _open(self, enclosed: Enclosed) -> Attachment | None:
         attachment = enclosed.open(self.captioning.max_bytes)
         if len(attachment.data or b"") > self.captioning.max_bytes:
             self.count("captions.too_large")
             return None
         return attachment
 
-    def _told(self, attachment: Attachment, answer: object) -> str:
-        """The caption as it stands in a note; "" for none."""
-        if answer is None:
+    def _mark(self, attachment: Attachment, text: object) -> str:
+        """Return the caption as it stands in a note; "" for none."""
+        if text is None:
             return ""
-        if not isinstance(answer, str):
-            raise TypeError(f"A captioner returns a text or None, not {type(answer).__name__}.")
-        text = clean_text(answer, self.captioning.max_chars).translate(_BRACKETS)
-        name = clean_text(attachment.name or "", _MOST_NAME_CHARS).translate(_BRACKETS)
+        if not isinstance(text, str):
+            raise TypeError(f"A captioner returns a text or None, not {type(text).__name__}.")
+        text = clean_text(text, self.captioning.max_chars).translate(_BRACKETS)
+        name = clean_text(attachment.name or "", _MAX_NAME_CHARS).translate(_BRACKETS)
         return f"[{attachment.kind}{name and ' '}{name}: {text}]" if text else ""
 
-    def _failed(self, error: Exception) -> None:
+    def _fail(self, error: Exception) -> None:
         _LOG.warning("No caption (%s); the message is remembered.", type(error).__name__)
         _LOG.debug("Why.", exc_info=error)
         self.count("captions.failed")

@@ -1,7 +1,6 @@
 """Items: notes as a key-value store has them, each a JSON value under a key of a namespace.
 
-What such a store writes, as operations over io; the adapters to other frameworks' stores call
-them. What they read with is `recall.paging` and `store.reading`.
+The adapters to the stores of frameworks write them here; they read with `recall.paging`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,29 +40,28 @@ def item_note(
     now: datetime,
     ttl: timedelta | None = None,
 ) -> Note:
-    """The note that holds a value.
+    """Return the note that holds a value; raises InvalidInputError for an unusable key.
 
-    texts: what to find it by, each by itself; without any, no query finds it, and there is
-    nothing to understand. Raises InvalidInputError.
+    texts: each is embedded by itself. Without any, no query finds the note and nothing is formed.
     """
-    wanted = dict.fromkeys(text for text in texts if text.strip())
+    indexed = dict.fromkeys(text for text in texts if text.strip())
     return Note(
         id=address_id((namespace, key)),
         namespace=namespace,
         key=key,
-        content="\n".join(wanted),
-        parts=tuple(map(len, wanted)),
+        content="\n".join(indexed),
+        parts=tuple(map(len, indexed)),
         created_at=now,
         updated_at=now,
         value_json=value_json,
         ttl=ttl,
         expires_at=None if ttl is None else now + ttl,
-        status=Status.RAW if wanted else Status.FORMED,
+        status=Status.RAW if indexed else Status.FORMED,
     )
 
 
 def address_id(address: Address) -> str:
-    """The id of the note under a key, which may be any text of at most MAX_KEY_BYTES."""
+    """Return the id of the note under a key, which may be any text up to MAX_KEY_BYTES."""
     namespace, key = address
     try:
         size = len(key.encode())
@@ -75,7 +73,7 @@ def address_id(address: Address) -> str:
 
 
 def value_of(note: Note) -> dict[str, object]:
-    """What a store shows of a note: the value put there, else its content as one."""
+    """Return the value of a note; for one without a value, its content as one."""
     return {"content": note.content} if note.value_json is None else note.value
 
 
@@ -86,10 +84,10 @@ async def write(
     deleted: Mapping[str, Namespace],
     formation: Formation,
 ) -> None:
-    """Keep items and delete others (ids, with their namespaces); then form what has new text.
+    """Write items, delete others (ids with their namespaces), then form what has new text.
 
-    Everything is embedded before the first is written. An item is durable, and found by all
-    of its texts, before any of them is formed.
+    All texts are embedded before the first write. An item is durable, and found by all of its
+    texts, before any of them is formed.
     """
     vectors = await _vectors(io, puts)
     unformed: dict[Namespace, list[str]] = {}
@@ -97,26 +95,23 @@ async def write(
         forgotten = await forget(io, id, namespace, wiring.analyst_name)
         wiring.recalls.drop(namespace)
         unformed.setdefault(namespace, []).extend(forgotten.unformed)
-    raw: list[Note] = []
-    for start in range(0, len(puts), _CHUNK):
-        chunk = puts[start : start + _CHUNK]
-        held = await notes_by_id(io, (note.id for note in chunk))
-        new = [note for note in chunk if note.id not in held]
+    written: list[Note] = []
+    for chunk in _chunks(puts):
+        stored = await notes_by_id(io, (note.id for note in chunk))
+        new = [note for note in chunk if note.id not in stored]
         taken = await io.engine.insert(await embedded_points(io, new, known=vectors))
         for note in chunk:
-            if note.id in held or note.id in taken:
+            if note.id in stored or note.id in taken:
                 note, taken_back = await overwrite(
-                    io, note, held.get(note.id), wiring.analyst_name, known=vectors
+                    io, note, stored.get(note.id), wiring.analyst_name, known=vectors
                 )
                 unformed.setdefault(note.namespace, []).extend(taken_back.unformed)
-            note = await restore(io, note)
-            if note.status is Status.RAW:
-                raw.append(note)
-    await have_formed(wiring, io, formation, raw, unformed=unformed)
+            written.append(await restore(io, note))
+    await have_formed(wiring, io, formation, written, unformed=unformed)
 
 
 async def sweep(wiring: Wiring, io: IO, formation: Formation) -> int:
-    """Forget whatever is past its time; returns how many that were."""
+    """Forget every expired note; returns how many."""
     swept = await forgetting.sweep(io, wiring.analyst_name)
     for namespace in swept.unformed:
         wiring.recalls.drop(namespace)
@@ -125,10 +120,13 @@ async def sweep(wiring: Wiring, io: IO, formation: Formation) -> int:
 
 
 async def _vectors(io: IO, notes: Sequence[Note]) -> Mapping[str, Vector]:
-    """The vectors of all texts of the notes, taken from what is stored where that has them."""
-    ids = [note.id for note in notes]
+    """Return the vectors of all texts of the notes, reusing those that are stored."""
     stored: dict[str, Vector] = {}
-    for start in range(0, len(ids), _CHUNK):
-        points = await io.engine.get(ids[start : start + _CHUNK], vectors=True)
+    for chunk in _chunks(notes):
+        points = await io.engine.get([note.id for note in chunk], vectors=True)
         stored.update(vectors_by_text(points))
     return await vectors_of(io, (text for note in notes for text in passages(note)), stored)
+
+
+def _chunks(notes: Sequence[Note]) -> list[Sequence[Note]]:
+    return [notes[start : start + _CHUNK] for start in range(0, len(notes), _CHUNK)]

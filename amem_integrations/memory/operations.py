@@ -67,6 +67,15 @@ class MemoryPart(Forms):
         self._async = asynchronous
 
 
+class Adapter(MemoryPart):
+    """A framework's object over an open memory, whose methods are operations in both forms."""
+
+    def __init__(self, memory: MemoryPart) -> None:
+        super().__init__(memory._wiring, memory._sync, memory._async)
+        # A memory that nobody holds closes itself.
+        self._memory = memory
+
+
 def address(
     note: NoteLike | None, namespace: NamespaceLike | None, key: str | None = None
 ) -> tuple[str, Namespace]:

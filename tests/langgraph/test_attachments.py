@@ -9,8 +9,8 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
 
 from amem_integrations import AgenticMemory, Attachment
-from amem_integrations.langchain.content import content_of
 from amem_integrations.langgraph import AMemMiddleware, create_memory_graph
+from amem_integrations.langgraph.messages import read_content
 from amem_integrations.testing import ScriptedChatModel
 from tests.support import open_memory
 
@@ -106,29 +106,29 @@ def remembered(memory: AgenticMemory) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("block", "attachment"), BLOCKS)
 def test_every_form_of_a_block_is_known(block: dict[str, Any], attachment: Attachment) -> None:
-    said, [found] = content_of(HumanMessage([text("Look"), block]))
+    said, [found] = read_content(HumanMessage([text("Look"), block]))
     assert (said, found.kind, found.open(1000)) == ("Look", attachment.kind, attachment)
 
 
 @pytest.mark.parametrize("kind", ["image", "audio", "video", "file"])
 def test_a_block_that_says_nothing_of_itself_is_counted_all_the_same(kind: str) -> None:
-    _, [found] = content_of(HumanMessage([{"type": kind}]))
+    _, [found] = read_content(HumanMessage([{"type": kind}]))
     assert found.open(1000) == Attachment(found.kind)
 
 
 def test_one_block_that_cannot_be_read_loses_none_of_the_others() -> None:
     broken = {"type": "non_standard"}
-    said, found = content_of(HumanMessage([text("Look"), broken, BLOCKS[0][0]]))
+    said, found = read_content(HumanMessage([text("Look"), broken, BLOCKS[0][0]]))
     assert (said, [each.kind for each in found]) == ("Look", ["image"])
 
 
 @pytest.mark.parametrize("block", NOTHING_ENCLOSED)
 def test_what_is_neither_said_nor_enclosed_is_left_out(block: dict[str, Any]) -> None:
-    assert content_of(AIMessage([text("Look"), block])) == ("Look", [])
+    assert read_content(AIMessage([text("Look"), block])) == ("Look", [])
 
 
 def test_parts_of_a_text_stand_apart_where_something_was_between_them() -> None:
-    said, _ = content_of(HumanMessage([text("Be"), text("fore"), BLOCKS[0][0], text("After")]))
+    said, _ = read_content(HumanMessage([text("Be"), text("fore"), BLOCKS[0][0], text("After")]))
     assert said == "Before\nAfter"
 
 

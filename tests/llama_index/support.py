@@ -21,6 +21,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from amem_integrations import AgenticMemory
+from amem_integrations.errors import StoreUnavailableError
 from amem_integrations.llama_index import AMemMemory
 from amem_integrations.testing.llama_index import (
     ScriptedFunctionCallingLLM,
@@ -30,11 +31,20 @@ from amem_integrations.testing.llama_index import (
 
 _sessions = itertools.count()
 
+# What the notes of a memory or block call, to be replaced in a test.
+ADD = "amem_integrations.llama_index.notes.add"
+FIND = "amem_integrations.llama_index.notes.find"
+
 # LlamaIndex's agents look at deprecated attributes of themselves.
 LLAMA_INDEX_WARNS = [
     pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning"),
     pytest.mark.filterwarnings("ignore:is_running called:DeprecationWarning"),
 ]
+
+
+async def down(*_: Any, **__: Any) -> Any:
+    """An operation on a memory that cannot be reached."""
+    raise StoreUnavailableError("down")
 
 
 def user(text: str) -> ChatMessage:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from amem_integrations import AgenticMemory
 from amem_integrations.llama_index import AMemRetriever, create_memory_tools
+from amem_integrations.memory.search import find
 from amem_integrations.testing.llama_index import (
     ScriptedFunctionCallingLLM,
     ScriptedLLM,
@@ -17,6 +18,7 @@ from amem_integrations.testing.llama_index import (
 )
 from tests.llama_index.support import (
     AGENTS,
+    FIND,
     LLAMA_INDEX_WARNS,
     RUNS,
     contents,
@@ -73,21 +75,21 @@ def test_a_turn_costs_one_search_however_often_the_agent_reads(
     agent, llm = make(with_weather)
     memory = memory_of(core)
     reads, searches = [], []
-    aget, asearch = type(memory).aget, core.asearch
+    aget = type(memory).aget
 
     async def counted_read(self: Any, *args: Any, **kwargs: Any) -> Any:
         reads.append(args)
         return await aget(self, *args, **kwargs)
 
-    async def counted_search(*args: Any, **kwargs: Any) -> Any:
-        searches.append(args)
-        return await asearch(*args, **kwargs)
+    async def counted_search(rooms: Any, io: Any, query: str, **kwargs: Any) -> Any:
+        searches.append(query)
+        return await find(rooms, io, query, **kwargs)
 
     monkeypatch.setattr(type(memory), "aget", counted_read)
-    monkeypatch.setattr(core, "asearch", counted_search)
+    monkeypatch.setattr(FIND, counted_search)
     run_agent(agent, QUESTION, memory=memory)
     assert len(reads) >= 3
-    assert searches == [(QUESTION,)]
+    assert searches == [QUESTION]
     assert all(FACT in call.text for call in llm.calls)
 
 

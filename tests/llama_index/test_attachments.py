@@ -21,7 +21,7 @@ from llama_index.core.llms import ChatMessage, MessageRole
 
 from amem_integrations import AgenticMemory, Attachment
 from amem_integrations.llama_index import AMemMemory, AMemMemoryBlock
-from amem_integrations.llama_index.content import enclosed_in
+from amem_integrations.llama_index.messages import enclosed_in
 from tests.llama_index.support import contents, memory_of
 from tests.support import open_memory
 
@@ -156,7 +156,6 @@ def test_a_text_waits_without_its_caption_when_the_memory_cannot_be_reached(
 
     with monkeypatch.context() as broken:
         broken.setattr(core, "perform", gone)
-        broken.setattr(core, "add_many", gone)
         chat.put(said(TextBlock(text="My boat"), ImageBlock(image=PNG)))
     [waiting] = chat.to_dict()["waiting"]
     assert (waiting["content"], waiting["metadata"]) == ("My boat", {"attachments": {"image": 1}})

@@ -8,11 +8,11 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import Memory, StaticMemoryBlock
 
 from amem_integrations import AgenticMemory
-from amem_integrations.errors import InvalidInputError, StoreUnavailableError
+from amem_integrations.errors import InvalidInputError
 from amem_integrations.llama_index import AMemMemoryBlock
-from amem_integrations.llama_index.chat_stores import InProcessChatStore
+from amem_integrations.llama_index.chat_store import InProcessChatStore
 from amem_integrations.testing.llama_index import ScriptedLLM
-from tests.llama_index.support import assistant, contents, context, system, user
+from tests.llama_index.support import FIND, assistant, contents, context, down, system, user
 
 FACT = "My dog is called Rex."
 QUESTION = user("What is the name of my dog?")
@@ -185,10 +185,7 @@ def test_hostile_text_stays_quoted_data(core: AgenticMemory, hostile: str) -> No
 async def test_when_it_fails_the_turn_and_other_blocks_go_on(
     told: AgenticMemory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def down(*args: Any, **kwargs: Any) -> Any:
-        raise StoreUnavailableError("down")
-
-    monkeypatch.setattr(told, "asearch", down)
+    monkeypatch.setattr(FIND, down)
     block = block_of(told)
     memory = memory_with(block, StaticMemoryBlock(name="rules", static_content="In verse."))
     await memory.aput(QUESTION)

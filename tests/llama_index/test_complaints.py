@@ -9,12 +9,11 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock, Memory
 
 from amem_integrations import AgenticMemory
-from amem_integrations.errors import StoreUnavailableError
 from amem_integrations.llama_index import AMemMemoryBlock
-from amem_integrations.llama_index.chat_stores import InProcessChatStore
+from amem_integrations.llama_index.chat_store import InProcessChatStore
 from amem_integrations.testing import HashEmbedder
 from amem_integrations.testing.llama_index import ScriptedLLM
-from tests.llama_index.support import assistant, contents, memory_of, simple, user
+from tests.llama_index.support import ADD, assistant, contents, down, memory_of, simple, user
 from tests.support import open_memory
 
 FACT = "My dog is called Rex."
@@ -65,13 +64,10 @@ async def test_sessions_that_share_a_block_do_not_share_its_filter(core: Agentic
 async def test_messages_flushed_into_a_failing_store_are_written_later(
     core: AgenticMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def down(*args: Any, **kwargs: Any) -> Any:
-        raise StoreUnavailableError("down")
-
     block = AMemMemoryBlock(core, namespace="calvin")
     memory = composed(block, "s1")
     with monkeypatch.context() as patch:
-        patch.setattr(core, "aadd_many", down)
+        patch.setattr(ADD, down)
         await memory.aput(user(FACT))
         await overflow(memory)
         assert core.count() == 0

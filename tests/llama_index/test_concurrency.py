@@ -11,7 +11,7 @@ import pytest
 from amem_integrations import AgenticMemory
 from amem_integrations.llama_index import AMemMemory
 from amem_integrations.testing.llama_index import ScriptedLLM
-from tests.llama_index.support import CHATS, assistant, contents, memory_of, simple, user
+from tests.llama_index.support import ADD, CHATS, assistant, contents, memory_of, simple, user
 from tests.support import open_memory
 
 MANY = 8
@@ -140,7 +140,7 @@ def test_a_cancelled_put_leaves_its_note_to_the_next_one(
 
     async def run() -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(core, "aadd_many", forever)
+            patch.setattr(ADD, forever)
             put = asyncio.create_task(memory.aput(user("First")))
             await asyncio.sleep(0.05)
             put.cancel()

@@ -12,9 +12,9 @@ from llama_index.core.memory import BaseMemoryBlock
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.errors import StoreUnavailableError
 from amem_integrations.llama_index import AMemMemory, AMemMemoryBlock
-from amem_integrations.llama_index.chat_stores import InProcessChatStore
+from amem_integrations.llama_index.chat_store import InProcessChatStore
 from amem_integrations.testing import HashEmbedder
-from tests.llama_index.support import assistant, contents, memory_of, user
+from tests.llama_index.support import ADD, assistant, contents, down, memory_of, user
 from tests.support import chat_model, judgement, open_memory
 
 
@@ -48,13 +48,13 @@ def test_a_memory_that_is_down_is_not_asked_for_each_message_that_waits(
 ) -> None:
     asked: list[int] = []
 
-    def down(items: list[Any], **about: Any) -> Any:
+    async def refuse(rooms: Any, io: Any, items: list[Any], *_: Any) -> Any:
         asked.append(len(items))
         raise StoreUnavailableError("down")
 
     memory = memory_of(core)
     with monkeypatch.context() as patch:
-        patch.setattr(core, "add_many", down)
+        patch.setattr(ADD, refuse)
         for n in range(6):
             memory.put(user(f"Fact {n}"))
         assert asked == [1, 2, 3, 4, 5, 6]
@@ -83,12 +83,9 @@ def test_models_that_are_down_are_not_asked_for_each_message_that_waits() -> Non
 def test_a_message_that_can_never_be_a_note_takes_no_other_with_it(
     core: AgenticMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def down(*args: Any, **about: Any) -> Any:
-        raise StoreUnavailableError("down")
-
     memory = memory_of(core)
     with monkeypatch.context() as patch:
-        patch.setattr(core, "add_many", down)
+        patch.setattr(ADD, down)
         memory.put(user("Waits"))
     memory._notes.waiting.append({"content": "Nobody", "key": "k" * 100_000})
     memory.put(user("Now"))

@@ -11,8 +11,11 @@ from llama_index.core.chat_engine import SimpleChatEngine
 from amem_integrations import AgenticMemory
 from amem_integrations.errors import StoreUnavailableError
 from amem_integrations.llama_index import AMemMemory
+from amem_integrations.memory.search import find
 from amem_integrations.testing.llama_index import ScriptedFunctionCallingLLM, ScriptedLLM
 from tests.llama_index.support import (
+    ADD,
+    FIND,
     LLAMA_INDEX_WARNS,
     assistant,
     contents,
@@ -58,8 +61,12 @@ def test_the_question_is_the_last_user_message_and_is_asked_once_a_turn(
     with open_memory(model=chat_model()) as core:
         core.add(FACT, namespace="calvin")
         asked: list[str] = []
-        search = core.search
-        monkeypatch.setattr(core, "search", lambda q, **k: asked.append(q) or search(q, **k))
+
+        async def record(rooms: Any, io: Any, query: str, **kwargs: Any) -> Any:
+            asked.append(query)
+            return await find(rooms, io, query, **kwargs)
+
+        monkeypatch.setattr(FIND, record)
         calls = core.usage().total.calls
         memory = memory_of(core, ingest="manual")
         memory.put(user(QUESTION))
@@ -89,8 +96,8 @@ async def test_a_turn_goes_on_when_the_memory_is_down_and_nothing_is_lost(
     llm = ScriptedLLM(["Noted.", "Fine."])
     talk = simple(llm, memory := memory_of(core))
     with monkeypatch.context() as patch:
-        patch.setattr(core, "asearch", down)
-        patch.setattr(core, "aadd_many", down)
+        patch.setattr(FIND, down)
+        patch.setattr(ADD, down)
         assert str(await talk.achat(FACT)) == "Noted."
         assert memory.events == {"ingest.failed": 2, "recall.failed": 1}
         assert core.count("calvin") == 0

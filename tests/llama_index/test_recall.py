@@ -10,8 +10,9 @@ from llama_index.core.prompts import RichPromptTemplate
 
 from amem_integrations import AgenticMemory
 from amem_integrations.llama_index import AMemMemoryBlock, AMemRetriever, create_memory_tools
+from amem_integrations.memory.search import find
 from amem_integrations.testing.llama_index import ScriptedLLM
-from tests.llama_index.support import ENGINES, assistant, memory_of, system, user
+from tests.llama_index.support import ENGINES, FIND, assistant, memory_of, system, user
 
 FACT = "My dog is called Rex."
 QUESTION = "What is the name of my dog?"
@@ -113,15 +114,16 @@ def test_in_the_scope_of_a_session_only_that_is_recalled(told: AgenticMemory) ->
     assert "Rex" not in text
 
 
-def test_links_are_followed_as_far_as_it_says(core: AgenticMemory) -> None:
+def test_links_are_followed_as_far_as_it_says(
+    core: AgenticMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[dict[str, Any]] = []
-    search = core.search
 
-    def recorded(*args: Any, **kwargs: Any) -> Any:
+    async def record(*args: Any, **kwargs: Any) -> Any:
         asked.append(kwargs)
-        return search(*args, **kwargs)
+        return await find(*args, **kwargs)
 
-    core.search = recorded  # type: ignore[method-assign]
+    monkeypatch.setattr(FIND, record)
     memory_of(core, hops=3, top_k=7).get(input="dog")
     assert (asked[0]["hops"], asked[0]["k"]) == (3, 7)
 

@@ -16,9 +16,8 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import InsertMethod, Memory, StaticMemoryBlock
 
 from amem_integrations import AgenticMemory
-from amem_integrations.errors import StoreUnavailableError
 from amem_integrations.llama_index import AMemMemory, AMemMemoryBlock
-from tests.llama_index.support import assistant, contents, memory_of, user
+from tests.llama_index.support import ADD, assistant, contents, down, memory_of, user
 from tests.support import open_memory
 
 FACT = "My dog is called Rex."
@@ -84,7 +83,7 @@ def test_every_setting_travels(core: AgenticMemory, restore: Restore) -> None:
     }
     restored = restore(memory_of(core, insert_method=InsertMethod.USER, **settings))
     assert {name: getattr(restored, name) for name in settings} == settings
-    assert (restored.placing, restored.insert_method) == ("user", InsertMethod.USER)
+    assert (restored.placement, restored.insert_method) == ("user", InsertMethod.USER)
     assert restored.namespace == ("calvin",)
 
 
@@ -98,12 +97,9 @@ def test_nothing_secret_travels(tmp_path: Path) -> None:
 def test_notes_that_wait_to_be_written_travel(
     core: AgenticMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def down(*args: Any, **kwargs: Any) -> Any:
-        raise StoreUnavailableError("down")
-
     memory = memory_of(core)
     with monkeypatch.context() as patch:
-        patch.setattr(core, "add_many", down)
+        patch.setattr(ADD, down)
         memory.put(user(FACT))
     restored = by_dict(memory)
     assert core.count() == 0

@@ -115,8 +115,8 @@ def test_a_memory_that_is_down_is_told_to_the_agent_counted_and_logged_without_c
     def down(*args: Any, **kwargs: Any) -> Any:
         raise StoreUnavailableError(f"down while writing {FACT}")
 
-    for name in ("add", "aadd", "search", "asearch"):
-        monkeypatch.setattr(core, name, down)
+    for name in ("add", "find"):
+        monkeypatch.setattr(f"amem_integrations.llama_index.tools.{name}", down)
     recall, remember = create_memory_tools(core, namespace="calvin")
     assert "cannot be reached" in form(recall, query=QUESTION)
     assert "cannot be reached" in form(remember, content=FACT)

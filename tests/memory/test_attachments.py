@@ -15,11 +15,11 @@ from amem_integrations.core.io import AsyncIO, SyncIO, run
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.attachments import (
     Enclosed,
-    captioned,
+    attachment_counts,
+    caption,
     captioning_of,
-    inlined,
+    decode_data_url,
     kind_of,
-    naming,
 )
 from tests.support import EMBEDDER
 
@@ -43,9 +43,9 @@ def told(
     said = [({"content": text}, found)]
     count, captioning = lambda event: counts.update([event]), captioning_of(captioner)
     if form == "sync":
-        items = run(captioned(SYNC, count, captioning, said))
+        items = run(caption(SYNC, count, captioning, said))
     else:
-        items = asyncio.run(captioned(ASYNC, count, captioning, said))
+        items = asyncio.run(caption(ASYNC, count, captioning, said))
     return [item["content"] for item in items], counts
 
 
@@ -64,7 +64,7 @@ class Describer:
 
 
 def test_attachments_are_counted_by_kind() -> None:
-    assert naming(enclosed(PICTURE, SOUND, PICTURE)) == {
+    assert attachment_counts(enclosed(PICTURE, SOUND, PICTURE)) == {
         "metadata": {"attachments": {"image": 2, "audio": 1}}
     }
 
@@ -101,15 +101,18 @@ def test_a_caption_cannot_pass_for_the_message_after_it() -> None:
 @pytest.mark.parametrize("url", ["data:image/png;base64,{}", "data:image/png;charset=x;base64,{}"])
 def test_of_a_data_address_no_more_is_decoded_than_may_be_shown(url: str) -> None:
     given = b64encode(b"x" * 100_000).decode()
-    assert inlined(url.format(given), 200_000) == ("image/png", b"x" * 100_000)
-    mime_type, data = inlined(url.format(given), 99)
+    assert decode_data_url(url.format(given), 200_000) == ("image/png", b"x" * 100_000)
+    mime_type, data = decode_data_url(url.format(given), 99)
     assert (mime_type, data[:100]) == ("image/png", b"x" * 100)
     assert len(data) <= 103
 
 
 def test_a_data_address_may_be_percent_encoded() -> None:
-    assert inlined("data:text/plain,Calvin%20%26%20Susie", 100) == ("text/plain", b"Calvin & Susie")
-    assert len(inlined("data:,%41%41%41%41", 2)[1]) == 3
+    assert decode_data_url("data:text/plain,Calvin%20%26%20Susie", 100) == (
+        "text/plain",
+        b"Calvin & Susie",
+    )
+    assert len(decode_data_url("data:,%41%41%41%41", 2)[1]) == 3
 
 
 @pytest.mark.parametrize("captioner", [None, lambda attachment: None, lambda attachment: " \n"])
@@ -199,7 +202,7 @@ async def test_a_plain_captioner_does_not_hold_up_the_loop() -> None:
         return "seen"
 
     said = [({"content": "Look"}, enclosed(PICTURE))]
-    await captioned(ASYNC, print, Captioning(note_thread), said)
+    await caption(ASYNC, print, Captioning(note_thread), said)
     assert threads[0] is not threading.main_thread()
 
 

@@ -12,11 +12,11 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from amem_integrations.core.io import run
-from amem_integrations.llama_index.chat_stores import (
+from amem_integrations.llama_index.chat_store import (
     InProcessChatStore,
-    chat_store,
-    dumped,
-    loaded,
+    dump_chat_store,
+    load_chat_store,
+    open_chat_store,
 )
 from tests.llama_index.support import assistant, user
 
@@ -30,8 +30,8 @@ def texts(messages: list[ChatMessage]) -> list[str | None]:
 @pytest.fixture(params=["in the process", "in a file"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncDBChatStore:
     if request.param == "in the process":
-        return chat_store()
-    return chat_store(async_database_uri=f"sqlite+aiosqlite:///{tmp_path / 'chat.db'}")
+        return open_chat_store()
+    return open_chat_store(async_database_uri=f"sqlite+aiosqlite:///{tmp_path / 'chat.db'}")
 
 
 def do(*steps: Coroutine[Any, Any, Any]) -> Any:
@@ -118,7 +118,7 @@ def test_it_is_dumped_for_one_key_with_what_is_archived() -> None:
     run(store.add_messages("a", [user("One"), user("Two")]))
     run(store.archive_oldest_messages("a", 1))
     run(store.add_message("b", user("Elsewhere")))
-    again = loaded(dumped(store, "a"), "a")
+    again = load_chat_store(dump_chat_store(store, "a"), "a")
     assert texts(run(again.get_messages("a"))) == ["Two"]
     assert texts(run(again.get_messages("a", status=None))) == ["One", "Two"]
     assert run(again.get_keys()) == ["a"]
@@ -130,19 +130,21 @@ def test_it_is_dumped_for_one_key_with_what_is_archived() -> None:
 
 @pytest.mark.parametrize("uri", [None, "sqlite+aiosqlite:///:memory:", "sqlite+aiosqlite://"])
 def test_a_database_in_memory_is_kept_in_the_process(uri: str | None) -> None:
-    assert isinstance(chat_store(async_database_uri=uri), InProcessChatStore)
+    assert isinstance(open_chat_store(async_database_uri=uri), InProcessChatStore)
 
 
 def test_a_store_of_the_callers_own_is_taken() -> None:
     own = InProcessChatStore()
-    assert chat_store(chat_store=own) is own
+    assert open_chat_store(chat_store=own) is own
 
 
 def test_an_engine_of_the_callers_own_is_used_and_found_again(tmp_path: Path) -> None:
     uri = f"sqlite+aiosqlite:///{tmp_path / 'chat.db'}"
-    store = chat_store(async_engine=create_async_engine(uri, poolclass=NullPool), table_name="t")
+    store = open_chat_store(
+        async_engine=create_async_engine(uri, poolclass=NullPool), table_name="t"
+    )
     do(store.add_message("a", user("One")))
-    again = loaded(dumped(store, "a"), "a")
+    again = load_chat_store(dump_chat_store(store, "a"), "a")
     assert texts(do(again.get_messages("a"))) == ["One"]
 
 
@@ -151,5 +153,5 @@ def test_a_store_of_another_kind_does_not_travel_and_that_is_said(
 ) -> None:
     methods = dict.fromkeys(AsyncDBChatStore.__abstractmethods__, lambda self: None)
     other = type("Other", (AsyncDBChatStore,), methods)()
-    assert dumped(other, "a") == {"messages": []}
+    assert dump_chat_store(other, "a") == {"messages": []}
     assert "A Other does not travel" in caplog.text

@@ -1,35 +1,44 @@
 """Where the chat messages of a memory are kept: in the process, or in a database.
 
 LlamaIndex's own default, SQLite in memory, loses messages that are put at the same time and has
-no tables yet when it is first read twice at once. So the default here keeps messages itself, on
-no event loop in particular, and a database is set up before anyone reads it.
+no tables yet when two readers come first. The default here keeps messages itself, on no event loop;
+a database is set up before its first reader, with an engine for each event loop.
 """
 
+import asyncio
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import count
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 from pydantic import PrivateAttr
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
+from sqlalchemy.orm import sessionmaker
 
-from amem_integrations.llama_index.sql import SQLChatStore
+T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 
 # id, status, message as JSON
 _Row = tuple[int, MessageStatus, dict[str, Any]]
+# Connections belong to the loop that made them; all chats in one database share its engine there.
+Place: TypeAlias = tuple[asyncio.AbstractEventLoop, str]
+_engines: dict[Place, tuple[AsyncEngine, AsyncGenerator[None]]] = {}
+
 _SQLITE_IN_MEMORY = ("sqlite+aiosqlite:///:memory:", "sqlite+aiosqlite://")
 
 
 class InProcessChatStore(AsyncDBChatStore):
-    """Keeps messages as a database would, as JSON, so that each read gives fresh ones.
+    """Keeps messages as JSON, so that each read gives fresh ones.
 
-    They live as long as this object, and travel with the memory that is serialised.
+    They live as long as this object, and are serialised with their memory.
     """
 
     _rows: dict[str, list[_Row]] = PrivateAttr(default_factory=dict[str, list[_Row]])
@@ -106,7 +115,7 @@ class InProcessChatStore(AsyncDBChatStore):
         return list(self._rows)
 
     def dump(self, key: str) -> list[list[Any]]:
-        """The messages of one key, JSON-native; `load` reads them."""
+        """Return the messages of one key, JSON-native, for `load`."""
         return [[str(status.value), data] for _, status, data in self._of(key, None)]
 
     def load(self, key: str, dumped: list[list[Any]]) -> None:
@@ -127,7 +136,70 @@ class InProcessChatStore(AsyncDBChatStore):
         self._rows.setdefault(key, []).extend((next(self._ids), status, data) for data in new)
 
 
-def chat_store(
+class SQLChatStore(SQLAlchemyChatStore):
+    """LlamaIndex's SQL chat store for any number of event loops; its table exists before any use.
+
+    An engine of the caller is used on every loop, and closed by the caller.
+    """
+
+    _given_engine: AsyncEngine | None = PrivateAttr(default=None)
+    _made_table: Any = PrivateAttr(default=None)
+
+    @classmethod
+    def at(
+        cls, uri: str, *, table_name: str, db_schema: str | None, engine: AsyncEngine | None = None
+    ) -> "SQLChatStore":
+        store = cls(table_name=table_name, async_database_uri=uri, db_schema=db_schema)
+        store._given_engine = engine
+        return store
+
+    async def _initialize(self) -> Any:
+        engine = self._given_engine or await engine_here(self.async_database_uri)
+        if self._made_table is None:
+            try:
+                self._made_table = await self._make_table(engine)
+            except DBAPIError:
+                # Someone else made it at the same moment.
+                self._made_table = await self._make_table(engine)
+        sessions: Any = sessionmaker(engine, class_=AsyncSession, expire_on_commit=False)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        return sessions, self._made_table
+
+    async def _make_table(self, engine: AsyncEngine) -> Any:
+        # By another store: LlamaIndex's shows a table to others before it is made.
+        store: Any = SQLAlchemyChatStore(
+            table_name=self.table_name,
+            async_database_uri=self.async_database_uri,
+            async_engine=engine,
+            db_schema=self.db_schema,
+        )
+        return (await store._initialize())[1]
+
+
+async def engine_here(uri: str) -> AsyncEngine:
+    """Return the engine of the running loop for a database.
+
+    It is closed when the loop shuts down its async generators, as asyncio.run does.
+    """
+    here = asyncio.get_running_loop(), uri
+    if here not in _engines:
+        for place in [place for place in list(_engines) if place[0].is_closed()]:
+            _engines.pop(place, None)
+        engine = create_async_engine(uri)
+        keeper = _keep(here, engine)
+        _engines[here] = engine, keeper
+        await anext(keeper)
+    return _engines[here][0]
+
+
+async def _keep(place: Place, engine: AsyncEngine) -> AsyncGenerator[None]:
+    try:
+        yield
+    finally:
+        _engines.pop(place, None)
+        await engine.dispose()
+
+
+def open_chat_store(
     *,
     chat_store: AsyncDBChatStore | None = None,
     async_database_uri: str | None = None,
@@ -135,7 +207,7 @@ def chat_store(
     table_name: str = "llama_index_memory",
     db_schema: str | None = None,
 ) -> AsyncDBChatStore:
-    """The chat store that LlamaIndex's arguments mean; in the process if they say nothing."""
+    """Return the chat store for LlamaIndex's arguments; without any, one in the process."""
     if chat_store is not None:
         return chat_store
     if async_engine is not None:
@@ -147,8 +219,8 @@ def chat_store(
     )
 
 
-def dumped(store: AsyncDBChatStore, key: str) -> dict[str, Any]:
-    """How to get the messages under `key` back, JSON-native: themselves, or their database."""
+def dump_chat_store(store: AsyncDBChatStore, key: str) -> dict[str, Any]:
+    """Return the messages under `key`, or the address of their database, JSON-native."""
     if isinstance(store, InProcessChatStore):
         return {"messages": store.dump(key)}
     if isinstance(store, SQLAlchemyChatStore):
@@ -158,16 +230,41 @@ def dumped(store: AsyncDBChatStore, key: str) -> dict[str, Any]:
             "db_schema": store.db_schema,
         }
     _LOG.warning(
-        "A %s does not travel with the memory that is serialised; give chat_store= to from_dict.",
+        "A %s is not serialised with its memory; give chat_store= to from_dict.",
         type(store).__name__,
     )
     return {"messages": []}
 
 
-def loaded(data: Mapping[str, Any], key: str) -> AsyncDBChatStore:
-    """The chat store that `dumped` described."""
+def load_chat_store(data: Mapping[str, Any], key: str) -> AsyncDBChatStore:
+    """Return the chat store that `dump_chat_store` described."""
     if "messages" not in data:
-        return chat_store(**data)
+        return open_chat_store(**data)
     store = InProcessChatStore()
     store.load(key, data["messages"])
     return store
+
+
+def block_on(operation: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that may suspend, from sync code, on an event loop of its own.
+
+    Where a loop is running already, as in a notebook, it runs in a thread.
+    """
+    if not loop_is_running():
+        return _on_own_loop(operation)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(copy_context().run, _on_own_loop, operation).result()
+
+
+def _on_own_loop(operation: Coroutine[Any, Any, T]) -> T:
+    # With a factory the thread's current loop, which older code may ask for, is left alone.
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        return runner.run(operation)
+
+
+def loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

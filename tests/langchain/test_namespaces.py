@@ -1,4 +1,4 @@
-"""Whose memory it is."""
+"""The namespace of a run."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +11,12 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.langchain.identity import Identity, namespace_resolver
+from amem_integrations.langchain.namespaces import RunNamespace, namespace_resolver
 
 USERS = ("users", "{user_id}")
 
 
-def resolved(identity: Identity, **configurable: Any) -> tuple[str, ...]:
+def resolved(identity: RunNamespace, **configurable: Any) -> tuple[str, ...]:
     """The namespace within a run that has this in its config."""
     resolve = namespace_resolver(identity)
     config: RunnableConfig = {"configurable": configurable}
@@ -32,7 +32,9 @@ class State(TypedDict, total=False):
     namespace: tuple[str, ...]
 
 
-def resolved_in_a_graph(identity: Identity, context: Any, **configurable: Any) -> tuple[str, ...]:
+def resolved_in_a_graph(
+    identity: RunNamespace, context: Any, **configurable: Any
+) -> tuple[str, ...]:
     resolve = namespace_resolver(identity)
     builder = StateGraph(State, context_schema=Context)
     builder.add_node("node", lambda state: {"namespace": resolve()})

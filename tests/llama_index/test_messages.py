@@ -4,23 +4,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ThinkingBlock
 
-from amem_integrations.llama_index.utterances import (
+from amem_integrations.llama_index.messages import (
     SPEAKERS,
     Session,
-    Utterance,
+    Spoken,
     last_question,
-    utterances,
+    spoken_in,
 )
 from tests.llama_index.support import assistant, system, user
 
 said = st.lists(
-    st.builds(Utterance, st.sampled_from(SPEAKERS), st.sampled_from(["ok", "yes", "Rex"])),
+    st.builds(Spoken, st.sampled_from(SPEAKERS), st.sampled_from(["ok", "yes", "Rex"])),
     max_size=12,
 )
 
 
 def spoken(message: ChatMessage) -> list[tuple[str, str]]:
-    return [(each.speaker, each.text) for each in utterances([message], SPEAKERS)]
+    return [(each.speaker, each.text) for each in spoken_in([message], SPEAKERS)]
 
 
 # -- what was said -------------------------------------------------------------------------------
@@ -28,21 +28,19 @@ def spoken(message: ChatMessage) -> list[tuple[str, str]]:
 
 def test_users_and_assistants_say_things() -> None:
     messages = [system("Be kind."), user("Hello"), assistant("Hi")]
-    assert utterances(messages, SPEAKERS) == [
-        Utterance("user", "Hello"),
-        Utterance("assistant", "Hi"),
+    assert spoken_in(messages, SPEAKERS) == [
+        Spoken("user", "Hello"),
+        Spoken("assistant", "Hi"),
     ]
 
 
 def test_only_those_who_are_listened_to_count() -> None:
-    assert utterances([user("Hello"), assistant("Hi")], ["assistant"]) == [
-        Utterance("assistant", "Hi")
-    ]
+    assert spoken_in([user("Hello"), assistant("Hi")], ["assistant"]) == [Spoken("assistant", "Hi")]
 
 
 def test_half_a_character_is_no_reason_to_forget_the_others() -> None:
-    assert utterances([user("A \ud83d dog \ud83d\ude00")], SPEAKERS) == [
-        Utterance("user", "A \ufffd dog \U0001f600")
+    assert spoken_in([user("A \ud83d dog \ud83d\ude00")], SPEAKERS) == [
+        Spoken("user", "A \ufffd dog \U0001f600")
     ]
 
 
@@ -91,52 +89,54 @@ def test_the_last_question_is_the_users_whatever_came_after_it() -> None:
 # -- how it is known again -----------------------------------------------------------------------
 
 
-def keys(session: Session, history: list[Utterance]) -> list[str]:
-    return [each.key for each in session.say(history)]
+def keys(session: Session, history: list[Spoken]) -> list[str]:
+    return [item["key"] for item, _ in session.add(history)]
 
 
 @given(said)
-def test_each_utterance_of_a_session_has_a_key_of_its_own(history: list[Utterance]) -> None:
+def test_each_utterance_of_a_session_has_a_key_of_its_own(history: list[Spoken]) -> None:
     assert len(set(keys(Session("s"), history))) == len(history)
 
 
 @given(said)
-def test_the_same_history_has_the_same_keys_in_its_session_only(history: list[Utterance]) -> None:
+def test_the_same_history_has_the_same_keys_in_its_session_only(history: list[Spoken]) -> None:
     assert keys(Session("s"), history) == keys(Session("s"), history)
     assert not set(keys(Session("s"), history)) & set(keys(Session("t"), history))
 
 
 @given(said, said)
 def test_a_history_that_goes_on_is_new_where_it_goes_on(
-    before: list[Utterance], after: list[Utterance]
+    before: list[Spoken], after: list[Spoken]
 ) -> None:
     session = Session("s")
-    session.say(before)
-    assert [each.utterance for each in session.compare(before + after)] == after
-    assert session.compare(before + after) == []
+    session.add(before)
+    assert [item["content"] for item, _ in session.add_unknown(before + after)] == [
+        spoken.text for spoken in after
+    ]
+    assert session.add_unknown(before + after) == []
 
 
 @given(said, said)
 def test_put_one_by_one_or_set_as_a_whole_the_keys_are_the_same(
-    before: list[Utterance], after: list[Utterance]
+    before: list[Spoken], after: list[Spoken]
 ) -> None:
     one, whole = Session("s"), Session("s")
     put = keys(one, before) + keys(one, after)
-    assert put == [each.key for each in whole.compare(before + after)]
+    assert put == [item["key"] for item, _ in whole.add_unknown(before + after)]
 
 
 @given(said, said)
-def test_the_latest_utterances_are_known_by_their_keys(
-    before: list[Utterance], after: list[Utterance]
+def test_the_latest_spoken_in_are_known_by_their_keys(
+    before: list[Spoken], after: list[Spoken]
 ) -> None:
     session = Session("s")
-    session.say(before)
+    session.add(before)
     latest = keys(session, after)
     assert sorted(session.keys(after)) == sorted(latest)
 
 
 @given(said)
-def test_places_in_a_session_are_counted_on(history: list[Utterance]) -> None:
+def test_places_in_a_session_are_counted_on(history: list[Spoken]) -> None:
     session = Session("s")
-    places = [each.sequence for each in [*session.say(history), *session.say(history)]]
+    places = [item["sequence"] for item, _ in [*session.add(history), *session.add(history)]]
     assert places == list(range(2 * len(history)))

@@ -1,0 +1,257 @@
+"""Chat messages of LlamaIndex: what was said in them, what they enclose, and where notes go.
+
+Pure: no memory, no store. A note's key is derived from its session, so that an utterance is the
+same note however often it is handed over.
+"""
+
+import json
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+from io import IOBase
+from pathlib import Path
+from typing import Any, Literal
+
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ContentBlock,
+    MessageRole,
+    TextBlock,
+    ToolCallBlock,
+)
+from llama_index.core.utils import resolve_binary
+
+from amem_integrations.memory.attachments import (
+    Attachment,
+    Enclosed,
+    Kind,
+    Utterance,
+    attachment_counts,
+    decode_data_url,
+)
+
+Placement = Literal["auto", "system", "user"]
+PLACEMENTS = ("auto", "system", "user")
+
+# Some providers' integrations have other names for the assistant.
+_SPEAKERS = {
+    MessageRole.USER: "user",
+    MessageRole.ASSISTANT: "assistant",
+    MessageRole.CHATBOT: "assistant",
+    MessageRole.MODEL: "assistant",
+}
+SPEAKERS = ("user", "assistant")
+
+_TRACE = re.compile(r"\s*(?:Thought|Action|Observation)\s*:")
+_OBSERVATION = re.compile(r"^\s*Observation\s*:", re.MULTILINE)
+_ANSWER = re.compile(r"^\s*Thought\s*:.*?^\s*Answer\s*:\s*(.*)", re.MULTILINE | re.DOTALL)
+
+# By block type: the kind, and the fields with its bytes and their type.
+_FIELDS: Mapping[str, tuple[Kind, str, str]] = {
+    "image": ("image", "image", "image_mimetype"),
+    "audio": ("audio", "audio", "format"),
+    "video": ("video", "video", "video_mimetype"),
+    "document": ("file", "data", "document_mimetype"),
+}
+_UNNAMED = "input_document"
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What was said, and what was enclosed, which does not count in comparisons."""
+
+    speaker: str
+    text: str
+    enclosed: tuple[Enclosed, ...] = field(default=(), compare=False, repr=False)
+
+
+def spoken_in(messages: Iterable[ChatMessage], speakers: Sequence[str]) -> list[Spoken]:
+    """Return what the given speakers said.
+
+    Tool traffic, system messages and empty messages are left out. Of a ReAct agent's trace, only
+    the answer counts.
+    """
+    found = (_spoken(message) for message in messages)
+    return [spoken for spoken in found if spoken is not None and spoken.speaker in speakers]
+
+
+def _spoken(message: ChatMessage) -> Spoken | None:
+    speaker = _SPEAKERS.get(message.role)
+    if speaker is None:
+        return None
+    text = message.content or ""
+    if speaker == "assistant":
+        if _calls_tools(message):
+            return None
+        if _TRACE.match(text):
+            text = _answer(text)
+    # Streaming may leave halves of a character; halves that follow each other are joined.
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    enclosed = enclosed_in(message)
+    return Spoken(speaker, text, enclosed) if text.strip() or enclosed else None
+
+
+def _answer(trace: str) -> str:
+    """Return the answer of a trace; a tool's words, which may look like one, are skipped."""
+    steps = [0, *(found.start() for found in _OBSERVATION.finditer(trace))]
+    answer = _ANSWER.search(trace, steps[-1]) or _ANSWER.search(trace)
+    return answer[1] if answer else ""
+
+
+def _calls_tools(message: ChatMessage) -> bool:
+    return bool(message.additional_kwargs.get("tool_calls")) or any(
+        isinstance(block, ToolCallBlock) for block in message.blocks
+    )
+
+
+def last_question(messages: Sequence[ChatMessage]) -> str:
+    """Return the text of the last user message; "" for none."""
+    for message in reversed(messages):
+        if message.role == MessageRole.USER and (message.content or "").strip():
+            return message.content or ""
+    return ""
+
+
+class Session:
+    """Tells an utterance of a session from its repetitions.
+
+    "ok" said twice is two notes; the same history handed over twice is one note an utterance. So
+    the key is made of the text and how often it was said before.
+    """
+
+    def __init__(self, id: str | None, *, key_prefix: str = "chat") -> None:
+        self.id = id
+        self._key_prefix = key_prefix
+        self._times: Counter[Spoken] = Counter()
+        self._lock = threading.Lock()
+
+    def add(self, new: Iterable[Spoken]) -> list[Utterance]:
+        """Add what was said now, after everything before; returns it with its keys."""
+        with self._lock:
+            return [self._add(spoken) for spoken in new]
+
+    def add_unknown(self, history: Iterable[Spoken]) -> list[Utterance]:
+        """Add what of a whole history is not known yet; returns it with its keys."""
+        new: list[Utterance] = []
+        seen: Counter[Spoken] = Counter()
+        with self._lock:
+            for spoken in history:
+                seen[spoken] += 1
+                if seen[spoken] > self._times[spoken]:
+                    new.append(self._add(spoken))
+        return new
+
+    def keys(self, latest: Iterable[Spoken]) -> list[str]:
+        """Return the keys of the latest utterances of the session."""
+        return [
+            self._key(spoken, self._times[spoken] - back)
+            for spoken, times in Counter(latest).items()
+            for back in range(1, times + 1)
+        ]
+
+    def _add(self, spoken: Spoken) -> Utterance:
+        item: dict[str, Any] = {
+            "content": spoken.text,
+            "speaker": spoken.speaker,
+            "key": self._key(spoken, self._times[spoken]),
+            "session": self.id,
+            "sequence": self._times.total(),
+            **attachment_counts(spoken.enclosed),
+        }
+        self._times[spoken] += 1
+        return item, spoken.enclosed
+
+    def _key(self, spoken: Spoken, times: int) -> str:
+        parts = json.dumps([self.id, spoken.speaker, spoken.text, times])
+        digest = blake2b(parts.encode(), digest_size=16).hexdigest()
+        return f"{self._key_prefix}:{digest}"
+
+
+# -- attachments -----------------------------------------------------------------------------
+
+
+def enclosed_in(message: ChatMessage) -> tuple[Enclosed, ...]:
+    """Return what a message holds besides text; thinking, citations and tool calls do not count."""
+    found: list[Enclosed] = []
+    for block in message.blocks:
+        if block.block_type == "citable":
+            found.append(Enclosed("file", partial(_open_citable, block)))
+        elif block.block_type in _FIELDS:
+            found.append(Enclosed(_FIELDS[block.block_type][0], partial(_open, block)))
+    return tuple(found)
+
+
+def _open(block: Any, max_bytes: int) -> Attachment:
+    kind, data_field, type_field = _FIELDS[block.block_type]
+    mime_type = getattr(block, type_field)
+    if kind == "audio" and mime_type and "/" not in mime_type:
+        mime_type = f"audio/{mime_type}"
+    data = _bytes(getattr(block, data_field), max_bytes)
+    url = str(block.url) if block.url else None
+    if url is not None and url.startswith("data:"):
+        inlined_type, data = decode_data_url(url, max_bytes)
+        mime_type, url = mime_type or inlined_type, None
+    path = Path(block.path) if block.path else None
+    if path is not None and data is None:
+        with path.open("rb") as file:
+            data = file.read(max_bytes + 1)
+    title = getattr(block, "title", None)
+    name = title if title and title != _UNNAMED else path and path.name
+    return Attachment(kind, mime_type or None, data, url, name)
+
+
+def _bytes(given: bytes | IOBase | None, max_bytes: int) -> bytes | None:
+    if isinstance(given, IOBase):
+        given.seek(0)
+        data: bytes = given.read(max_bytes + 1)
+        given.seek(0)
+        return data
+    # Blocks keep their bytes as base64.
+    return bytes(resolve_binary(raw_bytes=given).read()) if given else None
+
+
+def _open_citable(block: Any, max_bytes: int) -> Attachment:
+    text = "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
+    url = block.source if "://" in block.source else None
+    return Attachment("file", "text/plain", text.encode() or None, url, block.title)
+
+
+# -- where notes go --------------------------------------------------------------------------
+
+
+def insert_notes(
+    messages: list[ChatMessage],
+    recalled: Sequence[ContentBlock],
+    placement: Placement,
+    *,
+    asked: bool,
+) -> list[ChatMessage]:
+    """Return the messages with the recalled notes in them.
+
+    "system": at the end of the system message, or in one of its own if there is none. "user":
+    before the question that they answer. If the question is not among the messages yet (`asked`,
+    and the last message is no user's), the notes stand right before it, never with an older
+    question. "auto": "system" if there is a system message, else "user": engines and agents add a
+    system message of their own, some models refuse a second one, and ReActAgent drops the first.
+    """
+    if not recalled:
+        return messages
+    system = _last(messages[::-1], MessageRole.SYSTEM)
+    if placement == "system" and system is None:
+        return [ChatMessage(role=MessageRole.SYSTEM, blocks=list(recalled)), *messages]
+    if placement != "user" and system is not None:
+        system.blocks = [*system.blocks, *recalled]
+        return messages
+    question = _last(messages, MessageRole.USER)
+    if question is None or (asked and question is not messages[-1]):
+        return [*messages, ChatMessage(role=MessageRole.USER, blocks=list(recalled))]
+    question.blocks = [*recalled, *question.blocks]
+    return messages
+
+
+def _last(messages: Sequence[ChatMessage], role: MessageRole) -> ChatMessage | None:
+    return next((message for message in reversed(messages) if message.role == role), None)
