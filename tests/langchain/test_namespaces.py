@@ -16,9 +16,9 @@ from amem_integrations.langchain.namespaces import RunNamespace, namespace_resol
 USERS = ("users", "{user_id}")
 
 
-def resolved(identity: RunNamespace, **configurable: Any) -> tuple[str, ...]:
+def resolved(namespace: RunNamespace, **configurable: Any) -> tuple[str, ...]:
     """The namespace within a run that has this in its config."""
-    resolve = namespace_resolver(identity)
+    resolve = namespace_resolver(namespace)
     config: RunnableConfig = {"configurable": configurable}
     return RunnableLambda(lambda _: resolve()).invoke(None, config)
 
@@ -33,9 +33,9 @@ class State(TypedDict, total=False):
 
 
 def resolved_in_a_graph(
-    identity: RunNamespace, context: Any, **configurable: Any
+    namespace: RunNamespace, context: Any, **configurable: Any
 ) -> tuple[str, ...]:
-    resolve = namespace_resolver(identity)
+    resolve = namespace_resolver(namespace)
     builder = StateGraph(State, context_schema=Context)
     builder.add_node("node", lambda state: {"namespace": resolve()})
     builder.add_edge(START, "node")
