@@ -135,7 +135,7 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
         self._recall_options: dict[str, Any] = {"k": k, **recall}
         self._token_budget = token_budget
         self._formation: Formation = _FORMATION[write]
-        self._split_turns = weave
+        self._split_turns = split_turns
         self._captioning = captioning_of(captioner)
         self._review_graph: Any = (
             create_memory_graph(memory, namespace=namespace, review=True, captioner=captioner)

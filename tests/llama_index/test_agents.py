@@ -81,9 +81,9 @@ def test_a_turn_costs_one_search_however_often_the_agent_reads(
         reads.append(args)
         return await aget(self, *args, **kwargs)
 
-    async def counted_search(rooms: Any, io: Any, query: str, **kwargs: Any) -> Any:
+    async def counted_search(wiring: Any, io: Any, query: str, **kwargs: Any) -> Any:
         searches.append(query)
-        return await find(rooms, io, query, **kwargs)
+        return await find(wiring, io, query, **kwargs)
 
     monkeypatch.setattr(type(memory), "aget", counted_read)
     monkeypatch.setattr(FIND, counted_search)

@@ -48,7 +48,7 @@ def test_a_memory_that_is_down_is_not_asked_for_each_message_that_waits(
 ) -> None:
     asked: list[int] = []
 
-    async def refuse(rooms: Any, io: Any, items: list[Any], *_: Any) -> Any:
+    async def refuse(wiring: Any, io: Any, items: list[Any], *_: Any) -> Any:
         asked.append(len(items))
         raise StoreUnavailableError("down")
 

@@ -62,9 +62,9 @@ def test_the_question_is_the_last_user_message_and_is_asked_once_a_turn(
         core.add(FACT, namespace="calvin")
         asked: list[str] = []
 
-        async def record(rooms: Any, io: Any, query: str, **kwargs: Any) -> Any:
+        async def record(wiring: Any, io: Any, query: str, **kwargs: Any) -> Any:
             asked.append(query)
-            return await find(rooms, io, query, **kwargs)
+            return await find(wiring, io, query, **kwargs)
 
         monkeypatch.setattr(FIND, record)
         calls = core.usage().total.calls
