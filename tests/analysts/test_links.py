@@ -58,15 +58,11 @@ def test_two_notes_that_share_rare_words_are_linked_for_that_reason() -> None:
 
 def test_chinese_notes_that_share_words_are_linked_with_a_chinese_reason() -> None:
     old = note("我们打算用宁远的低温电芯")
-    found = links(note("宁远的电芯已经在上海仓库", 1), [(old, 0.0, None)])
-    assert [link.to for link in found] == [old.id]
-    assert found[0].reason == "都提到“宁远”和“电芯”"
-
-
-def test_a_chinese_word_is_found_inside_what_was_segmented_otherwise() -> None:
+    [link] = links(note("宁远的电芯已经在上海仓库", 1), [(old, 0.0, None)])
+    assert (link.to, link.reason) == (old.id, "都提到“宁远”和“电芯”")
+    # Segmented in another way in the other note.
     old = note("盈和有一款低温的电芯")
-    found = links(note("给盈和下单，电芯三周到", 1), [(old, 0.0, None)])
-    assert [link.to for link in found] == [old.id]
+    assert links(note("给盈和下单，电芯三周到", 1), [(old, 0.0, None)])[0].to == old.id
 
 
 @pytest.mark.parametrize(("near", "far"), [(0.62, 0.12), (0.4, 0.05), (0.44, 0.2)])
@@ -79,14 +75,19 @@ def test_each_other_s_nearest_notes_are_linked_without_a_shared_word(
     assert found[0].reason == "each among the other's nearest notes"
 
 
-def test_nearness_that_is_not_mutual_links_nothing() -> None:
-    old = note("Somebody unplugs the machine to use the socket")
-    assert not links(note("What happens after a power cut", 1), [(old, 0.6, None), *fillers(0.1)])
-
-
-def test_nearness_to_a_mere_acknowledgement_links_nothing() -> None:
-    subject = note("What happens after a power cut", 1)
-    assert not links(subject, [(note("ok, thanks!"), 0.6, 0), *fillers(0.1)])
+@pytest.mark.parametrize(
+    ("text", "similarity", "reverse_rank", "rivals"),
+    [
+        ("Somebody unplugs the machine to use the socket", 0.6, None, 4),  # not mutual
+        ("ok, thanks!", 0.6, 0, 4),  # a mere acknowledgement
+        ("Somebody unplugs the machine to use the socket", 0.9, 0, 2),  # among very few notes
+    ],
+)
+def test_nearness_alone_links_nothing_where_it_means_little(
+    text: str, similarity: float, reverse_rank: int | None, rivals: int
+) -> None:
+    near = (note(text), similarity, reverse_rank)
+    assert not links(note("What happens after a power cut", 1), [near, *fillers(0.1)[:rivals]])
 
 
 def test_an_embedder_that_finds_all_texts_alike_links_nothing_by_itself() -> None:
@@ -100,12 +101,6 @@ def test_nearness_is_judged_among_texts_of_the_same_script() -> None:
     old = note("模具厂需要五天时间")
     subject = note("素菜馆座位已经预订", 1)
     assert not links(subject, [(old, 0.5, 0), *chinese, *fillers(0.0)])
-
-
-def test_among_very_few_notes_nearness_alone_links_nothing() -> None:
-    old = note("Somebody unplugs the machine to use the socket")
-    few = fillers(0.1)[:2]
-    assert not links(note("What happens after a power cut", 1), [(old, 0.9, 0), *few])
 
 
 def test_a_word_that_everybody_uses_links_nothing() -> None:

@@ -172,13 +172,11 @@ def test_no_links_is_an_answer(world: Callable[..., World], answer: dict[str, An
     assert here.asked == 1
 
 
-def test_an_evolution_that_keeps_everything_is_none(world: Callable[..., World]) -> None:
+def test_an_empty_field_of_an_evolution_keeps_and_one_of_empty_fields_is_none(
+    world: Callable[..., World],
+) -> None:
     kept = {"note": "1", "reason": "as it was", "keywords": [], "tags": [], "context": " "}
-    assert world({"evolutions": [kept]}).do(evolve) == []
-
-
-def test_an_empty_field_of_an_evolution_means_keep(world: Callable[..., World]) -> None:
-    answer = {"evolutions": [{**EVOLUTION, "tags": [], "context": ""}]}
+    answer = {"evolutions": [kept, {**EVOLUTION, "tags": [], "context": ""}]}
     assert world(answer).do(evolve) == [Evolution(FIRST, ("k",), None, None, "r")]
 
 
@@ -203,55 +201,31 @@ def test_keywords_are_read_as_leniently_as_is_unambiguous(
     assert world(text).do(construct).keywords == read
 
 
-def test_a_context_in_parts_is_joined(world: Callable[..., World]) -> None:
-    here = world({**UNDERSTOOD, "context": ["A wish.", "A plan."]})
-    assert here.do(construct).context == "A wish. A plan."
-
-
-def test_a_note_may_have_no_tags(world: Callable[..., World]) -> None:
-    assert world({**UNDERSTOOD, "tags": None}).do(construct).tags == ()
-
-
-@pytest.mark.parametrize("handle", ["2", 2, "#2", "[2]", "note 2", "Candidate 2.", " 02 "])
-def test_a_handle_is_recognised_in_any_dress(world: Callable[..., World], handle: Any) -> None:
-    (proposal,) = world({"links": [{**LINK, "to": handle}]}).do(link)
-    assert proposal.to == SECOND
-
-
-@pytest.mark.parametrize("handle", ["7", "0", None, "the cache note", "12345678", [1, 2], ""])
-def test_a_note_that_was_not_offered_is_kept_as_such(
-    world: Callable[..., World], handle: Any
+def test_a_context_in_parts_is_joined_and_a_note_may_have_no_tags(
+    world: Callable[..., World],
 ) -> None:
-    here = world({"links": [{**LINK, "to": handle}], "evolutions": []})
-    (proposal,) = here.do(link)
-    assert proposal.to.startswith("?")
-    assert proposal.to not in (FIRST, SECOND)
+    here = world({**UNDERSTOOD, "context": ["A wish.", "A plan."], "tags": None})
+    assert here.do(construct) == Understanding(("LRU", "cache"), (), "A wish. A plan.")
 
 
-def test_a_hallucinated_evolution_is_kept_as_such(world: Callable[..., World]) -> None:
-    (proposal,) = world({"evolutions": [{**EVOLUTION, "note": "7"}]}).do(evolve)
-    assert proposal.note_id == "?7"
+OFF: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    *(({"to": it}, {"to": SECOND}) for it in ("2", 2, "#2", "[2]", "Candidate 2.", " 02 ")),
+    *(({"to": it}, {"to": f"?{it}"}) for it in ("7", "0", None, "the cache note", "12345678", "")),
+    ({"to": [1, 2]}, {"to": "?[1, 2]"}),
+    *(({"strength": it}, {"weight": 1.0}) for it in (7, 10**400, None, "high", [])),
+    *(({"strength": it}, {"weight": 0.5}) for it in (0.5, "0.5")),
+    ({"kind": "Same-Matter"}, {"kind": "same-matter"}),
+    *(({"kind": it}, {"kind": "related"}) for it in ("friendship", None)),
+]
 
 
-def test_a_repeated_link_is_left_for_formation_to_count(world: Callable[..., World]) -> None:
-    assert [p.to for p in world({"links": [LINK, LINK]}).do(link)] == [SECOND, SECOND]
-
-
-def test_one_link_without_its_list_is_a_list_of_one(world: Callable[..., World]) -> None:
-    assert [p.to for p in world({"links": LINK}).do(link)] == [SECOND]
-
-
-def test_ten_thousand_links_are_cut(world: Callable[..., World]) -> None:
-    assert len(world({"links": [LINK] * 10_000}).do(link)) == 32
-
-
-@pytest.mark.parametrize(
-    ("given", "weight"),
-    [(0.25, 0.25), ("0.5", 0.5), (7, 1.0), (10**400, 1.0), (None, 1.0), ("high", 1.0), ([], 1.0)],
-)
-def test_strength_becomes_a_weight(world: Callable[..., World], given: Any, weight: float) -> None:
-    (proposal,) = world({"links": [{**LINK, "strength": given}]}).do(link)
-    assert proposal.weight == weight
+@pytest.mark.parametrize(("change", "read"), OFF)
+def test_a_link_is_read_as_leniently_as_is_unambiguous(
+    world: Callable[..., World], change: dict[str, Any], read: dict[str, Any]
+) -> None:
+    # One link without its list is a list of one.
+    (proposal,) = world({"links": {**LINK, **change}}).do(link)
+    assert {name: getattr(proposal, name) for name in read} == read
 
 
 @pytest.mark.parametrize("strength", [0, -1, "0.0"])
@@ -259,10 +233,15 @@ def test_a_link_of_no_strength_is_none(world: Callable[..., World], strength: An
     assert world({"links": [{**LINK, "strength": strength}]}).do(link) == []
 
 
-def test_an_unknown_kind_of_link_is_related(world: Callable[..., World]) -> None:
-    kinds = [{**LINK, "kind": kind} for kind in ("Same-Matter", "friendship", None)]
-    proposals = world({"links": kinds}).do(link)
-    assert [proposal.kind for proposal in proposals] == ["same-matter", "related", "related"]
+def test_a_hallucinated_evolution_is_kept_as_such(world: Callable[..., World]) -> None:
+    (proposal,) = world({"evolutions": [{**EVOLUTION, "note": "7"}]}).do(evolve)
+    assert proposal.note_id == "?7"
+
+
+def test_ten_thousand_links_are_cut_and_repeated_ones_are_left(
+    world: Callable[..., World],
+) -> None:
+    assert [found.to for found in world({"links": [LINK] * 10_000}).do(link)] == [SECOND] * 32
 
 
 # -- answers that cannot be used -------------------------------------------------------------
@@ -286,29 +265,23 @@ EMPTY: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("bad", [*UNPARSABLE, *EMPTY])
-def test_an_unusable_answer_is_repaired_once(world: Callable[..., World], bad: Any) -> None:
-    here = world(bad, UNDERSTOOD)
-    assert here.do(construct).keywords == ("LRU", "cache")
-    assert here.asked == 2
-    assert here.slept == []
-    last = here.said(1)[-1]
-    assert "cannot be used" in last
-    assert '"required":["keywords","tags","context"]' in last
-
-
 @pytest.mark.parametrize(
     ("bad", "reason"), [(bad, "unparsable") for bad in UNPARSABLE] + [(b, "empty") for b in EMPTY]
 )
-def test_an_answer_that_stays_unusable_is_an_error_that_says_so(
+def test_an_unusable_answer_is_repaired_once_and_then_an_error_that_says_so(
     world: Callable[..., World], bad: Any, reason: str
 ) -> None:
+    here = world(bad, UNDERSTOOD)
+    assert here.do(construct).keywords == ("LRU", "cache")
+    assert (here.asked, here.slept) == (2, [])
+    assert "cannot be used" in here.said(1)[-1]
+    assert '"required":["keywords","tags","context"]' in here.said(1)[-1]
+
     here = world(*[bad] * 9)
     with pytest.raises(AnalysisError) as caught:
         here.do(construct)
     assert (caught.value.reason, caught.value.retryable) == (reason, True)
-    assert here.asked == 3 + 1
-    assert here.slept == [0.0, 0.0]
+    assert (here.asked, here.slept) == (3 + 1, [0.0, 0.0])
 
 
 @pytest.mark.parametrize("bad", [{"links": "none"}, {"links": [3]}, {"links": 1}, "no"])
@@ -439,19 +412,14 @@ def test_what_is_no_failure_passes_through_untouched(
     assert here.asked == 1
 
 
-async def test_a_cancelled_judgement_stays_cancelled() -> None:
+@pytest.mark.parametrize(
+    ("replies", "latency"), [([UNDERSTOOD], 30), ([limited(30.0), UNDERSTOOD], 0)]
+)
+async def test_a_judgement_cancelled_in_a_call_or_a_wait_stays_cancelled(
+    replies: list[Any], latency: float
+) -> None:
     nothing: Any = None
-    model = LangChainChatModel(ScriptedChatModel([UNDERSTOOD], latency=30))
-    task = asyncio.create_task(construct(AsyncIO(nothing, nothing, HashEmbedder(), model)))
-    await asyncio.sleep(0.05)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
-async def test_a_judgement_cancelled_while_it_waits_stays_cancelled() -> None:
-    nothing: Any = None
-    model = LangChainChatModel(ScriptedChatModel([limited(30.0), UNDERSTOOD]))
+    model = LangChainChatModel(ScriptedChatModel(replies, latency=latency))
     task = asyncio.create_task(construct(AsyncIO(nothing, nothing, HashEmbedder(), model)))
     await asyncio.sleep(0.05)
     task.cancel()

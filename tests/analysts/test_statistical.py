@@ -14,6 +14,7 @@ from amem_integrations.analysts.statistical import (
     MAX_EVOLVED_KEYWORDS,
     MAX_EVOLVED_TAGS,
     StatisticalAnalyst,
+    _readable,
 )
 from amem_integrations.core.analysis import (
     Candidate,
@@ -25,6 +26,7 @@ from amem_integrations.core.analysis import (
 )
 from amem_integrations.core.io import IO, run
 from amem_integrations.core.note import Note, make_note
+from amem_integrations.memory.items import item_note
 from tests.support import check_linear
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -120,17 +122,16 @@ def test_any_word_of_content_gives_at_least_two_tags(content: str) -> None:
     assert 2 <= len(found.tags) <= 3
 
 
-@pytest.mark.parametrize("content", ["ok", "Thanks!", "好的", "12:30", "..."])
-def test_nothing_is_invented_for_a_turn_without_content(content: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "keywords"),
+    [*((it, ()) for it in ("ok", "Thanks!", "好的", "12:30", "...")), ("🎉🎉🚀", ("🎉", "🚀"))],
+)
+def test_nothing_is_invented_for_a_turn_without_words(
+    content: str, keywords: tuple[str, ...]
+) -> None:
     found = understood(note(content))
-    assert (found.keywords, found.tags) == ((), ())
+    assert (found.keywords, found.tags) == (keywords, ())
     assert found.context == content
-
-
-def test_emoji_alone_are_their_own_keywords() -> None:
-    found = understood(note("🎉🎉🚀"))
-    assert found.keywords == ("🎉", "🚀")
-    assert found.tags == ()
 
 
 def test_the_context_is_a_sentence_of_the_note_cut_to_its_limit() -> None:
@@ -225,6 +226,49 @@ def test_links_that_were_not_offered_are_ignored() -> None:
     assert run(ANALYST.evolve(NO_IO, subject, [proposal])) == []
 
 
+# -- values --------------------------------------------------------------------------------
+
+
+def item(text: str) -> Note:
+    return item_note(("a",), "k", "{}", [text], now=START)
+
+
+def read(value: Note) -> str:
+    return _readable(Subject(value)).note.content
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"text": "tea", "kind": "drink"}', "tea\ndrink"),
+        ('{"a": {"b": ["one", {"c": "two"}]}, "n": 1}', "one\ntwo"),
+        ('["one", "two"]', "one\ntwo"),
+        ('{"n": 1}', '{"n": 1}'),
+        ('{"text": " "}', '{"text": " "}'),
+        ("{not json}", "{not json}"),
+        ("plain text", "plain text"),
+        ("[1] is a reference", "[1] is a reference"),
+        ("[" * 5000, "[" * 5000),
+    ],
+    ids=range(9),
+)
+def test_a_value_is_read_by_its_texts(text: str, expected: str) -> None:
+    assert read(item(text)) == expected
+
+
+def test_content_that_is_no_value_is_read_as_it_is() -> None:
+    text = '{"text": "tea"}'
+    assert read(make_note(text, namespace="a", now=START)) == text
+
+
+def test_candidates_and_background_are_read_the_same_way() -> None:
+    tea = item('{"text": "tea"}')
+    subject = _readable(Subject(tea, (Candidate(tea, 0.5, 0),), (tea,)))
+    assert subject.candidates[0].note.content == subject.background[0].content == "tea"
+    assert subject.candidates[0].note.id == tea.id
+    assert subject.candidates[0].similarity == 0.5
+
+
 # -- the whole -------------------------------------------------------------------------------
 
 
@@ -236,13 +280,6 @@ def test_three_steps_and_one_come_to_the_same() -> None:
         run(ANALYST.construct(NO_IO, subject)),
         tuple(links),
         tuple(run(ANALYST.evolve(NO_IO, subject, links))),
-    )
-
-
-async def test_it_does_the_same_awaited() -> None:
-    subject = with_candidates(note("Huaxin cells", 2), [note("Huaxin cells", 1)], 0.9)
-    assert await ANALYST.fuse(NO_IO, subject) == judged(
-        note("Huaxin cells", 2), note("Huaxin cells", 1), similarity=0.9
     )
 
 

@@ -1,5 +1,6 @@
 """The multilingual embedder of the [offline] extra."""
 
+import asyncio
 import threading
 from pathlib import Path
 
@@ -51,14 +52,7 @@ def test_any_text_gets_a_vector(text: str) -> None:
 
 
 @needs_weights
-async def test_both_forms_give_the_same_vector() -> None:
-    embedder = resolve_embedder("multilingual")
-    (awaited,) = await embedder.aembed_documents(["恐龙积木"])
-    assert awaited == embedder.embed_query("恐龙积木") == await embedder.aembed_query("恐龙积木")
-
-
-@needs_weights
-def test_many_threads_get_the_vectors_of_one() -> None:
+def test_many_threads_and_the_async_form_get_the_same_vectors() -> None:
     embedder = resolve_embedder("multilingual")
     texts = [f"第{number}条消息" for number in range(20)]
     expected = embedder.embed_documents(texts)
@@ -71,7 +65,7 @@ def test_many_threads_get_the_vectors_of_one() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert results == [expected] * 4
+    assert [*results, asyncio.run(embedder.aembed_documents(texts))] == [expected] * 5
 
 
 @pytest.mark.parametrize(

@@ -48,11 +48,8 @@ def test_an_answer_in_time_comes_back_and_the_context_goes_along() -> None:
     here = contextvars.copy_context()
     here.run(PLACE.set, "here")
     assert here.run(Deadline(Model(), 5).complete, REQUEST).text == "here"
+    assert asyncio.run(Deadline(Model(), 5).acomplete(REQUEST)).text == "nowhere"
     assert Deadline(Model(), 5).name == "model"
-
-
-async def test_an_answer_in_time_comes_back_asynchronously() -> None:
-    assert (await Deadline(Model(), 5).acomplete(REQUEST)).text == "nowhere"
 
 
 def test_a_late_answer_is_a_timeout() -> None:

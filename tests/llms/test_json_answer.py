@@ -53,10 +53,6 @@ def test_the_fuller_answer_wins_over_a_later_fragment() -> None:
     assert found(f'{TEXT} where {{"keywords": []}} would be wrong') == ANSWER
 
 
-def test_an_answer_that_lacks_a_property_is_still_an_answer() -> None:
-    assert found('{"keywords": ["a"], "context": "b"}') == {"keywords": ["a"], "context": "b"}
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -79,7 +75,7 @@ def test_what_is_no_answer_is_none(text: str) -> None:
     assert found(text) is None
 
 
-def test_nan_is_read_as_nothing() -> None:
+def test_an_answer_that_lacks_a_property_is_still_one_and_nan_is_nothing() -> None:
     assert found('{"keywords": [NaN, Infinity]}') == {"keywords": [None, None]}
 
 

@@ -1,7 +1,6 @@
 """A LangChain chat model as the one that judges: asked its best way, its failures told apart."""
 
 import asyncio
-import builtins
 import subprocess
 import sys
 from collections.abc import Callable
@@ -57,10 +56,6 @@ def scripted_calls(model: LangChainChatModel) -> list[Any]:
 # -- which model --------------------------------------------------------------------------
 
 
-def test_no_model_stays_no_model() -> None:
-    assert resolve_chat_model(None) is None
-
-
 def test_a_langchain_model_is_adapted() -> None:
     model = ScriptedChatModel([TEXT])
     resolved = resolve_chat_model(model)
@@ -83,21 +78,38 @@ def test_a_chat_model_of_our_own_kind_passes_through() -> None:
     assert resolve_chat_model(own) is own
 
 
-def test_another_library_s_model_is_not_taken_for_ours() -> None:
-    class Foreign:
-        def complete(self, prompt: str) -> str:
-            return ""
+class Foreign:
+    """Another library's model."""
 
-        async def acomplete(self, prompt: str) -> str:
-            return ""
+    def complete(self, prompt: str) -> str:
+        return ""
 
-    with pytest.raises(InvalidInputError, match="'provider:model'"):
-        resolve_chat_model(Foreign())
+    async def acomplete(self, prompt: str) -> str:
+        return ""
 
 
-def test_a_bound_model_is_refused_with_what_to_give_instead() -> None:
-    with pytest.raises(InvalidInputError, match="settings in its constructor"):
-        resolve_chat_model(ScriptedChatModel([TEXT]).bind(temperature=0))
+@pytest.mark.parametrize(
+    ("spec", "error", "message"),
+    [
+        (Foreign(), InvalidInputError, "'provider:model'"),
+        (
+            ScriptedChatModel([TEXT]).bind(temperature=0),
+            InvalidInputError,
+            "settings in its constructor",
+        ),
+        ("  ", InvalidInputError, "empty"),
+        ("nosuch:model", ModelUnavailableError, "'nosuch:model' names no known provider"),
+        ("fireworks:some-model", ModelUnavailableError, "langchain-fireworks"),
+        ("openai:gpt-4o-mini", ModelUnavailableError, "OPENAI_API_KEY"),
+    ],
+)
+def test_what_is_no_model_or_cannot_be_set_up_is_refused_with_the_remedy(
+    monkeypatch: pytest.MonkeyPatch, spec: object, error: type[Exception], message: str
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(error, match=message):
+        resolve_chat_model(spec)
 
 
 def test_a_model_is_found_by_its_provider_and_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,39 +119,8 @@ def test_a_model_is_found_by_its_provider_and_name(monkeypatch: pytest.MonkeyPat
     assert resolved.name == "openai:gpt-4o-mini"
 
 
-def test_a_blank_name_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="empty"):
-        resolve_chat_model("  ")
-
-
-def test_an_unknown_provider_is_named() -> None:
-    with pytest.raises(ModelUnavailableError, match="'nosuch:model' names no known provider"):
-        resolve_chat_model("nosuch:model")
-
-
-def test_a_missing_provider_package_is_named() -> None:
-    with pytest.raises(ModelUnavailableError, match="langchain-fireworks"):
-        resolve_chat_model("fireworks:some-model")
-
-
-def test_a_missing_api_key_says_which_variable_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    with pytest.raises(ModelUnavailableError, match="OPENAI_API_KEY"):
-        resolve_chat_model("openai:gpt-4o-mini")
-
-
-def test_without_the_langchain_package_its_extra_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    real = builtins.__import__
-
-    def without_langchain(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name.split(".")[0] == "langchain":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without_langchain)
+def test_without_the_langchain_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
     with pytest.raises(ModelUnavailableError, match=r"amem-integrations\[langchain\]"):
         resolve_chat_model("openai:gpt-4o-mini")
 
@@ -168,9 +149,11 @@ def test_the_answer_comes_with_tokens_and_seconds(ask: Ask) -> None:
     assert reply.model == "scripted"
 
 
-def test_tokens_are_none_when_the_model_reports_none(ask: Ask) -> None:
-    reply = ask(LangChainChatModel(FakeListChatModel(responses=[TEXT])), request())
-    assert (reply.tokens_in, reply.tokens_out) == (None, None)
+def test_a_model_without_structured_output_and_tokens_is_asked_in_words(ask: Ask) -> None:
+    model = LangChainChatModel(FakeListChatModel(responses=[f"Sure! {TEXT}"]))
+    reply = ask(model, request())
+    assert (reply.data, reply.tokens_in, reply.tokens_out) == (ANSWER, None, None)
+    assert model.method == "plain"
 
 
 @pytest.mark.parametrize(
@@ -189,12 +172,6 @@ def test_the_most_binding_way_that_the_model_has_is_used(
     assert ask(model, request()).data == ANSWER
     assert ask(model, request()).notes == (used,)
     assert len(scripted_calls(model)) == 2
-
-
-def test_a_model_without_structured_output_is_asked_in_words(ask: Ask) -> None:
-    model = LangChainChatModel(FakeListChatModel(responses=[f"Sure! {TEXT}"]))
-    assert ask(model, request()).data == ANSWER
-    assert model.method == "plain"
 
 
 def test_the_schema_stands_in_the_prompt_only_where_nothing_else_carries_it(ask: Ask) -> None:
@@ -247,13 +224,6 @@ def test_a_way_that_has_worked_is_not_given_up_for_one_rejected_request(ask: Ask
     assert len(provider.requests) == 2
 
 
-def test_a_cut_off_answer_says_nothing_against_the_way_of_asking(ask: Ask) -> None:
-    message = AIMessage(TEXT[:40], response_metadata={"finish_reason": "length"})
-    model = scripted(message)
-    ask(model, request())
-    assert model.method == "json_schema"
-
-
 def test_a_request_that_every_way_is_rejected_for_fails_as_a_bad_request(ask: Ask) -> None:
     with Provider(failed(400)).listening() as provider:
         model = LangChainChatModel(provider.model())
@@ -279,8 +249,7 @@ def test_reasoning_blocks_are_not_part_of_the_answer(ask: Ask) -> None:
 
 
 def test_an_empty_answer_has_no_data(ask: Ask) -> None:
-    reply = ask(scripted(""), request())
-    assert (reply.text, reply.data) == ("", None)
+    assert ask(scripted(""), request()).data is None
 
 
 def test_an_answer_of_200_kb_is_read(ask: Ask) -> None:
@@ -288,11 +257,13 @@ def test_an_answer_of_200_kb_is_read(ask: Ask) -> None:
     assert ask(scripted(many), request()).data == many
 
 
-def test_a_cut_off_answer_is_not_completed(ask: Ask) -> None:
-    message = AIMessage(TEXT[:40], response_metadata={"finish_reason": "length"})
-    reply = ask(scripted(message), request())
-    assert reply.data is None
-    assert reply.notes == ("json_schema", "truncated")
+def test_a_cut_off_answer_is_not_completed_and_says_nothing_against_the_way_of_asking(
+    ask: Ask,
+) -> None:
+    model = scripted(AIMessage(TEXT[:40], response_metadata={"finish_reason": "length"}))
+    reply = ask(model, request())
+    assert (reply.data, reply.notes) == (None, ("json_schema", "truncated"))
+    assert model.method == "json_schema"
 
 
 def test_a_cut_off_tool_call_that_langchain_completed_is_not_believed(ask: Ask) -> None:
@@ -308,14 +279,14 @@ def test_a_cut_off_answer_of_openai_is_a_reply_with_its_tokens(ask: Ask) -> None
     assert "truncated" in reply.notes
 
 
-def test_broken_tool_arguments_are_read_as_text(ask: Ask) -> None:
-    with Provider(failed(400), called(TEXT[:-1] + ",}")).listening() as provider:
-        assert ask(LangChainChatModel(provider.model()), request()).data == ANSWER
-
-
-def test_a_call_of_some_other_tool_is_no_answer(ask: Ask) -> None:
-    with Provider(failed(400), called(TEXT, name="other")).listening() as provider:
-        assert ask(LangChainChatModel(provider.model()), request()).data is None
+@pytest.mark.parametrize(
+    ("call", "data"), [(called(TEXT[:-1] + ",}"), ANSWER), (called(TEXT, name="other"), None)]
+)
+def test_broken_tool_arguments_are_read_as_text_and_another_tool_is_no_answer(
+    ask: Ask, call: Answer, data: Any
+) -> None:
+    with Provider(failed(400), call).listening() as provider:
+        assert ask(LangChainChatModel(provider.model()), request()).data == data
 
 
 def test_a_model_that_hides_the_raw_message_is_an_error_that_says_so(ask: Ask) -> None:
@@ -375,26 +346,18 @@ def test_a_provider_that_cannot_be_reached_is_a_transport_failure(ask: Ask) -> N
         ({"retry_after_ms": "250"}, 0.25, 0.25),
         ({"retry_after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0, 0.0),
         ({"retry_after": "Wed, 21 Oct 2999 07:28:00 GMT"}, 1e9, 1e11),
+        *(({**header}, None, None) for header in ({}, {"retry_after": "soon"})),
+        ({"retry_after": "nan"}, None, None),
     ],
 )
-def test_how_long_the_provider_wants_to_be_left_alone_is_kept(
-    ask: Ask, headers: dict[str, str], least: float, most: float
+def test_the_seconds_that_the_provider_asks_to_wait_are_kept(
+    ask: Ask, headers: dict[str, str], least: float | None, most: float | None
 ) -> None:
     provider = Provider(failed(429, **headers))
     with provider.listening(), pytest.raises(AnalysisError) as caught:
         ask(LangChainChatModel(provider.model()), request())
-    assert caught.value.retry_after is not None
-    assert least <= caught.value.retry_after <= most
-
-
-@pytest.mark.parametrize("headers", [{}, {"retry_after": "soon"}, {"retry_after": "nan"}])
-def test_without_a_usable_header_there_is_no_waiting_time(
-    ask: Ask, headers: dict[str, str]
-) -> None:
-    provider = Provider(failed(503, **headers))
-    with provider.listening(), pytest.raises(AnalysisError) as caught:
-        ask(LangChainChatModel(provider.model()), request())
-    assert caught.value.retry_after is None
+    wait = caught.value.retry_after
+    assert wait is None if least is None or most is None else least <= (wait or 0.0) <= most
 
 
 def test_an_odd_error_is_final_and_names_its_type_only(ask: Ask) -> None:
@@ -406,17 +369,19 @@ def test_an_odd_error_is_final_and_names_its_type_only(ask: Ask) -> None:
     assert isinstance(caught.value.__cause__, LookupError)
 
 
-def test_an_analysis_error_of_the_model_s_own_passes_through(ask: Ask) -> None:
-    error = AnalysisError("no", reason="mine", retryable=True)
-    with pytest.raises(AnalysisError) as caught:
+@pytest.mark.parametrize(
+    "error",
+    [
+        GraphInterrupt(),
+        KeyboardInterrupt(),
+        SystemExit(),
+        AnalysisError("no", reason="mine", retryable=True),
+    ],
+)
+def test_interrupts_and_our_own_errors_pass_through(ask: Ask, error: BaseException) -> None:
+    with pytest.raises(type(error)) as caught:
         ask(scripted(error), request())
     assert caught.value is error
-
-
-@pytest.mark.parametrize("error", [GraphInterrupt(), KeyboardInterrupt(), SystemExit()])
-def test_what_is_no_failure_passes_through_untouched(ask: Ask, error: BaseException) -> None:
-    with pytest.raises(type(error)):
-        ask(scripted(error), request())
 
 
 async def test_a_cancelled_question_stays_cancelled() -> None:

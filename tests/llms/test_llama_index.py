@@ -77,39 +77,34 @@ class ProviderError(Exception):
 # -- which model ------------------------------------------------------------------------------
 
 
-def test_a_llama_index_llm_becomes_a_chat_model_named_by_class_and_model() -> None:
-    model = resolve_chat_model(ScriptedLLM([], model_name="tiny"))
+@pytest.mark.parametrize(
+    ("llm", "name"),
+    [(ScriptedLLM([], model_name="tiny"), "ScriptedLLM:tiny"), (MockLLM(), "MockLLM")],
+)
+def test_a_llama_index_llm_becomes_a_chat_model_named_by_class_and_model(
+    llm: Any, name: str
+) -> None:
+    model = resolve_chat_model(llm)
     assert model is not None
-    assert model.name == "ScriptedLLM:tiny"
+    assert model.name == name
 
 
-def test_a_model_of_unknown_name_is_named_by_its_class() -> None:
-    model = resolve_chat_model(MockLLM())
-    assert model is not None
-    assert model.name == "MockLLM"
-
-
-def test_resolving_another_familys_model_imports_no_llama_index() -> None:
-    program = """
+@pytest.mark.parametrize(
+    ("home", "model", "unwanted"),
+    [
+        ("amem_integrations.testing", "ScriptedChatModel", ("llama_index",)),
+        ("amem_integrations.testing.llama_index", "ScriptedLLM", ("langchain", "langgraph")),
+    ],
+)
+def test_resolving_a_model_imports_no_other_framework(
+    home: str, model: str, unwanted: tuple[str, ...]
+) -> None:
+    program = f"""
 import sys
 from amem_integrations.llms.chat_models import resolve_chat_model
-from amem_integrations.embedders.dense import resolve_embedder
-from amem_integrations.testing import HashEmbedder, ScriptedChatModel
-resolve_chat_model(ScriptedChatModel([]))
-resolve_embedder(HashEmbedder())
-print("llama_index" in sys.modules)
-"""
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert run.stdout.strip() == "False", run.stderr
-
-
-def test_resolving_a_llama_index_model_imports_no_langchain() -> None:
-    program = """
-import sys
-from amem_integrations.llms.chat_models import resolve_chat_model
-from amem_integrations.testing.llama_index import ScriptedLLM
-resolve_chat_model(ScriptedLLM([]))
-print(*sorted(name for name in sys.modules if name.startswith(("langchain", "langgraph"))))
+from {home} import {model}
+resolve_chat_model({model}([]))
+print(*(name for name in sys.modules if name.startswith({unwanted})))
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (run.stdout.strip(), run.returncode) == ("", 0), run.stderr
@@ -154,29 +149,14 @@ def test_one_without_functions_is_asked_in_words_with_the_schema(ask: Ask) -> No
     assert '"required":["keywords","tags","context"]' in llm.calls[0].text
 
 
-def test_the_schema_gets_a_system_message_of_its_own_where_there_is_none() -> None:
-    llm = ScriptedLLM([ANSWER])
-    LlamaIndexChatModel(llm).complete(request(Message("user", "A note.")))
-    assert [message.role for message in llm.calls[0].messages] == ["system", "user"]
-
-
 def test_braces_in_a_note_reach_the_model_as_they_are(ask: Ask) -> None:
     llm = ScriptedFunctionCallingLLM([ANSWER])
     ask(LlamaIndexChatModel(llm), request(Message("user", "{{a}} {query_str} {")))
     assert llm.calls[0].messages[0].content == "{{a}} {query_str} {"
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        f"Sure, here it is: {TEXT} Anything else?",
-        f"```json\n{TEXT}\n```",
-        f"<think>Is it {{about}} a cache? {{}}</think>\n{TEXT}",
-        f"<think>a\nb</think>```\n{TEXT[:-1]},}}\n```",
-    ],
-    ids=["prose", "fences", "thinking", "everything"],
-)
-def test_json_wrapped_in_other_text_is_understood(ask: Ask, answer: str) -> None:
+def test_json_wrapped_in_other_text_is_understood(ask: Ask) -> None:
+    answer = f"<think>a\nb {{}}</think>Sure:\n```\n{TEXT[:-1]},}}\n``` Anything else?"
     assert ask(LlamaIndexChatModel(ScriptedLLM([answer])), request()).data == ANSWER
 
 
@@ -185,13 +165,9 @@ def test_one_that_answers_in_words_although_asked_by_function_is_understood(ask:
     assert (reply.data, reply.notes) == (ANSWER, ("function_calling",))
 
 
-def test_a_call_of_another_function_is_no_answer() -> None:
-    llm = ScriptedFunctionCallingLLM([call_tool("weather", city="Bern")])
-    assert LlamaIndexChatModel(llm).complete(request()).data is None
-
-
-def test_a_call_without_arguments_is_no_answer() -> None:
-    llm = ScriptedFunctionCallingLLM([call_tool("understanding")])
+@pytest.mark.parametrize("call", [call_tool("weather", city="Bern"), call_tool("understanding")])
+def test_a_call_of_another_function_or_without_arguments_is_no_answer(call: Any) -> None:
+    llm = ScriptedFunctionCallingLLM([call])
     assert LlamaIndexChatModel(llm).complete(request()).data is None
 
 
@@ -345,16 +321,3 @@ def test_a_note_is_formed_by_a_llama_index_llm(family: type[ScriptedLLM]) -> Non
         assert note.keywords == ("redis", "cache")
         assert memory.usage().total.calls == 1
         assert memory.usage().total.estimated == 0
-
-
-def test_messages_given_to_the_llm_are_not_shared_with_it() -> None:
-    def spoils(messages: list[ChatMessage]) -> Any:
-        messages[0].blocks = []
-        return ANSWER
-
-    llm = ScriptedLLM(spoils, after="repeat")
-    model = LlamaIndexChatModel(llm)
-    question = request()
-    model.complete(question)
-    model.complete(question)
-    assert llm.calls[0].text == llm.calls[1].text

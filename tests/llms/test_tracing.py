@@ -49,23 +49,19 @@ class AsyncRecorder(Recorder, AsyncCallbackHandler):
     pass
 
 
-def _record(event: str) -> Callable[..., None]:
+def _set_recorders(event: str) -> None:
     def on(self: Recorder, *given: Any, **known: Any) -> None:
         self.events.append((event, given, known))
 
-    return on
+    async def aon(self: Recorder, *given: Any, **known: Any) -> None:
+        on(self, *given, **known)
 
-
-def _arecord(event: str) -> Callable[..., Any]:
-    async def on(self: Recorder, *given: Any, **known: Any) -> None:
-        self.events.append((event, given, known))
-
-    return on
+    setattr(Recorder, event, on)
+    setattr(AsyncRecorder, event, aon)
 
 
 for name in EVENTS:
-    setattr(Recorder, name, _record(name))
-    setattr(AsyncRecorder, name, _arecord(name))
+    _set_recorders(name)
 
 
 def secrets(recorder: Recorder) -> list[str]:
@@ -213,18 +209,20 @@ def test_an_error_of_a_handler_that_wants_it_raised_is_raised(memory: AgenticMem
     assert note.last_error is not None
 
 
+def add(memory: AgenticMemory, form: str) -> None:
+    if form == "sync":
+        memory.add(SECRET, namespace=OWNER)
+    else:
+        asyncio.run(memory.aadd(SECRET, namespace=OWNER))
+
+
 # -- handlers that come by LangChain's context variables -----------------------------------------
 
 
-def test_a_count_of_tokens_around_add_counts_them_once(memory: AgenticMemory) -> None:
+@pytest.mark.parametrize("form", ["sync", "async"])
+def test_a_count_of_tokens_around_add_counts_them_once(memory: AgenticMemory, form: str) -> None:
     with get_usage_metadata_callback() as counted:
-        memory.add(SECRET)
-    assert counted.usage_metadata["scripted"]["input_tokens"] == memory.usage().total.tokens_in
-
-
-async def test_a_count_of_tokens_around_aadd_counts_them_once(memory: AgenticMemory) -> None:
-    with get_usage_metadata_callback() as counted:
-        await memory.aadd(SECRET)
+        add(memory, form)
     assert counted.usage_metadata["scripted"]["input_tokens"] == memory.usage().total.tokens_in
 
 
@@ -266,10 +264,7 @@ def test_langsmith_that_is_switched_on_for_everything_gets_no_content_either(
 ) -> None:
     client = Posted()
     with tracing_context(enabled=True, client=client):
-        if form == "sync":
-            memory.add(SECRET, namespace=OWNER)
-        else:
-            asyncio.run(memory.aadd(SECRET, namespace=OWNER))
+        add(memory, form)
     assert "formation-fused" in {run.get("name") for run in client.sent}
     assert "rubies" not in repr(client.sent)
 

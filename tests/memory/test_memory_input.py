@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amem_integrations.embedders.named import NamedEmbedder
 
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.core.note import make_note
 from amem_integrations.embedders import fastembed
+from amem_integrations.embedders.embedder import NamedEmbedder
 from amem_integrations.errors import (
     EmbeddingError,
     InvalidFilterError,
