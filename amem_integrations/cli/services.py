@@ -81,7 +81,7 @@ def view(
     """
     try:
         from amem_integrations.view.app import app
-        from amem_integrations.view.serving import address_of, listening, serve
+        from amem_integrations.view.server import address_of, listen, serve
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _LIBRARIES:
@@ -91,7 +91,7 @@ def view(
             'pip install "amem-integrations[view]"'
         ) from error
     console = terminal.console()
-    with listening(host, port) as listener, target.open() as memory:
+    with listen(host, port) as listener, target.open() as memory:
         name, address = memory_name(target.location, target.collection), address_of(listener)
         shown = terminal.plain(name)
         console.print(f"Showing {shown} at {address} (Ctrl-C ends it)", soft_wrap=True)

@@ -23,7 +23,7 @@ from amem_integrations.errors import (
 )
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.view.pages import Pages
-from amem_integrations.view.rendering import environment
+from amem_integrations.view.templating import make_environment
 
 # A name that leads here from elsewhere is another site's, which must not read what is here.
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
@@ -49,7 +49,7 @@ _STATUSES: Mapping[type[AMemError], int] = {
 
 def app(memory: AgenticMemory, location: str) -> ASGIApp:
     """The pages of a memory. location: what it is called on them."""
-    pages = Pages(memory, environment(location))
+    pages = Pages(memory, make_environment(location))
     failures = _Failures(pages)
     routes = [
         Route("/", pages.home, methods=["GET"]),

@@ -1,30 +1,40 @@
 """What each page shows. Plain functions: they are called in threads, so no loop waits for them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from amem_integrations.core.filters import EVERYTHING, match
-from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Status
-from amem_integrations.errors import InvalidInputError, ModelError
+from amem_integrations.core.filters import EVERYTHING, Condition, Range, both, match
+from amem_integrations.core.io import IO
+from amem_integrations.core.json_value import parse_object
+from amem_integrations.core.namespace import Namespace, decode
+from amem_integrations.core.note import Hit, Note, Revision, Status
+from amem_integrations.errors import InvalidInputError, ModelError, NoteNotFoundError
 from amem_integrations.memory import operations
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.plots.graph import graph_data
 from amem_integrations.plots.groups import BYS
 from amem_integrations.plots.pictures import notes_of
 from amem_integrations.plots.trajectories import trajectory_data
-from amem_integrations.view import asking, reading
-from amem_integrations.view.addresses import note_page, read_namespace
-from amem_integrations.view.drawing import WIDTH, drawing
-from amem_integrations.view.rendering import rendered
-from amem_integrations.view.shares import shares
+from amem_integrations.revisions.entry import Entry
+from amem_integrations.stores.codec import micros, note_from, within
+from amem_integrations.stores.read import notes_by_id, recent, revisions
+from amem_integrations.view.addresses import (
+    note_page,
+    read_choice,
+    read_cursor,
+    read_namespace,
+    read_number,
+)
+from amem_integrations.view.graph import WIDTH, draw_graph
+from amem_integrations.view.templating import shares_of
 
 NAMESPACES, NOTES, HITS, DOTS = 100, 50, 10, 150
-"""How many of each a page shows, unless it is asked for more."""
+"""How many of each a page shows, unless it is parameters for more."""
 MOST_HITS, MOST_HOPS, MOST_DOTS, MOST_PAGES = 100, 4, 1000, 1_000_000
 TEXT, LINKS, VERSIONS = 4000, 40, 30
 """Of a note: characters of its text, links each way, versions; `whole` shows all."""
@@ -42,23 +52,27 @@ class Pages:
     def page(
         self, template: str, shown: Mapping[str, Any], status: int = 200, **headers: str
     ) -> Response:
-        content = rendered(self._environment, template, shown)
+        # What is not valid Unicode becomes "?".
+        text = self._environment.get_template(template).render(shown)
+        content = text.encode("utf-8", "replace")
         return Response(content, status, headers, "text/html; charset=utf-8")
 
     def home(self, request: Request) -> Response:
         """Every namespace."""
-        asked = request.query_params
-        number = asking.number(asked, "page", 1, 1, MOST_PAGES)
-        containing = asked.get("containing", "")
-        held = self._memory.perform(lambda _, io: reading.namespaces(io))
+        parameters = request.query_params
+        number = read_number(parameters, "page", 1, 1, MOST_PAGES)
+        containing = parameters.get("containing", "")
+        counts = self._memory.perform(lambda _, io: count_namespaces(io))
         wanted = containing.casefold()
-        listed = [each for each in held if any(wanted in label.casefold() for label in each[0])]
+        listed = [
+            entry for entry in counts if any(wanted in label.casefold() for label in entry[0])
+        ]
         start = (number - 1) * NAMESPACES
         shown = {
             "namespaces": listed[start : start + NAMESPACES],
             "found": len(listed),
-            "total": len(held),
-            "notes": sum(count for _, count in held),
+            "total": len(counts),
+            "notes": sum(count for _, count in counts),
             "containing": containing,
             "number": number,
             "pages": max(1, -(-len(listed) // NAMESPACES)),
@@ -67,13 +81,13 @@ class Pages:
 
     def namespace(self, request: Request) -> Response:
         """The notes of a namespace, the newest first."""
-        asked = request.query_params
-        home = read_namespace(asked.get("ns"))
-        status = asking.choice(asked, "status", _STATUSES)
-        before, after = asking.moment(asked, "before"), asking.moment(asked, "after")
+        parameters = request.query_params
+        home = read_namespace(parameters)
+        status = read_choice(parameters, "status", _STATUSES)
+        before, after = read_cursor(parameters, "before"), read_cursor(parameters, "after")
         counts = self._memory.perform(lambda _, io: operations.counts(io, home))
         found = self._memory.perform(
-            lambda _, io: reading.notes_page(
+            lambda _, io: list_notes(
                 io,
                 home,
                 size=NOTES,
@@ -92,79 +106,72 @@ class Pages:
 
     def search(self, request: Request) -> Response:
         """What a search finds, and why."""
-        asked = request.query_params
-        home = read_namespace(asked.get("ns"))
-        text = asked.get("q", "")
+        parameters = request.query_params
+        home = read_namespace(parameters)
+        text = parameters.get("q", "")
         shown: dict[str, Any] = _within(home, "search") | {
             "q": text,
-            "k": asked.get("k", ""),
-            "hops": asked.get("hops", ""),
-            "filter": asked.get("filter", ""),
+            "k": parameters.get("k", ""),
+            "hops": parameters.get("hops", ""),
+            "filter": parameters.get("filter", ""),
             "most": MOST_HITS,
             "problem": "",
             "hits": None,
         }
         try:
-            query = asking.Query(
-                text,
-                asking.number(asked, "k", HITS, 1, MOST_HITS),
-                asking.number(asked, "hops", 1, 0, MOST_HOPS),
-                asking.conditions(shown["filter"]),
-            )
+            k = read_number(parameters, "k", HITS, 1, MOST_HITS)
+            hops = read_number(parameters, "hops", 1, 0, MOST_HOPS)
+            filter = parse_object(shown["filter"].strip() or None, "filter")
             if text.strip():
-                shown |= self._found(home, query)
+                hits = self._memory.search(text, namespace=home, k=k, hops=hops, filter=filter)
+                shown |= self._found(home, hits)
+                shown |= {"k": k, "hops": hops, "more": min(MOST_HITS, 2 * k)}
         except (InvalidInputError, ModelError) as error:
             status = 400 if isinstance(error, InvalidInputError) else 503
             return self.page("search.html", shown | {"problem": str(error)}, status)
         return self.page("search.html", shown)
 
-    def _found(self, home: Namespace, query: asking.Query) -> dict[str, Any]:
-        hits = self._memory.search(
-            query.text, namespace=home, k=query.k, hops=query.hops, filter=query.conditions
-        )
-        led = {hit.via.other(hit.note.id) for hit in hits if hit.via is not None}
+    def _found(self, home: Namespace, hits: Sequence[Hit]) -> dict[str, Any]:
+        sources = {hit.via.other(hit.note.id) for hit in hits if hit.via is not None}
         others = {hit.note.id: hit.note for hit in hits}
-        missing = led - others.keys()
-        others |= self._memory.perform(lambda _, io: reading.named_notes(io, missing, home))
+        missing = sources - others.keys()
+        others |= self._memory.perform(lambda _, io: load_notes(io, missing, home))
         return {
-            "hits": list(zip(hits, shares(hits), strict=True)),
+            "hits": list(zip(hits, shares_of(hits), strict=True)),
             "others": others,
             "count": self._memory.count(home),
-            "k": query.k,
-            "hops": query.hops,
-            "more": min(MOST_HITS, 2 * query.k),
         }
 
     def note(self, request: Request) -> Response:
         """One note: its text, what was understood, its links both ways, how it came about."""
-        asked = request.query_params
-        home = read_namespace(asked.get("ns"))
+        parameters = request.query_params
+        home = read_namespace(parameters)
         id = request.path_params["id"]
-        whole = asking.choice(asked, "whole", ("", "1")) == "1"
-        told = self._memory.perform(lambda _, io: reading.told(io, id, home))
-        note = told.note
+        whole = read_choice(parameters, "whole", ("", "1")) == "1"
+        details = self._memory.perform(lambda _, io: load_note(io, id, home))
+        note = details.note
         if note.id != id:
-            return RedirectResponse(note_page(note, home, whole=asked.get("whole")), 302)
-        texts = {other.id: other.content for other in told.others.values()}
+            return RedirectResponse(note_page(note, home, whole=parameters.get("whole")), 302)
+        texts = {other.id: other.content for other in details.others.values()}
         versions = _ALL if whole else VERSIONS
         shown = {
             "note": note,
-            "others": told.others,
+            "others": details.others,
             "whole": whole,
             "text": note.content if whole else note.content[:TEXT],
             "limit": _ALL if whole else LINKS,
-            "path": trajectory_data(note, told.revisions, texts, limit=versions),
+            "path": trajectory_data(note, details.revisions, texts, limit=versions),
         }
         return self.page("note.html", _within(home, "note") | shown)
 
     def graph(self, request: Request) -> Response:
         """The best linked notes of a namespace, and their links."""
-        asked = request.query_params
-        home = read_namespace(asked.get("ns"))
-        by = asking.choice(asked, "by", BYS)
-        limit = asking.number(asked, "limit", DOTS, 1, MOST_DOTS)
+        parameters = request.query_params
+        home = read_namespace(parameters)
+        by = read_choice(parameters, "by", BYS)
+        limit = read_number(parameters, "limit", DOTS, 1, MOST_DOTS)
         notes = self._memory.perform(lambda _, io: notes_of(io, home))
-        drawn = drawing(graph_data(notes, by=by, limit=limit))
+        drawn = draw_graph(graph_data(notes, by=by, limit=limit))
         shown = {
             "drawn": drawn,
             "width": WIDTH,
@@ -177,7 +184,7 @@ class Pages:
 
     def health(self, request: Request) -> Response:
         """The figures of a namespace, and which of them to worry about."""
-        home = read_namespace(request.query_params.get("ns"))
+        home = read_namespace(request.query_params)
         return self.page(
             "health.html", _within(home, "health") | {"report": self._memory.admin.health(home)}
         )
@@ -186,3 +193,83 @@ class Pages:
 def _within(home: Namespace, current: str) -> dict[str, Any]:
     """What every page of a namespace shows."""
     return {"ns": home, "current": current, "q": "", "k": "", "hops": "", "filter": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class NotePage:
+    """Notes, the newest first. newer, older: where the pages beside it are; None at an end."""
+
+    notes: tuple[Note, ...]
+    newer: int | None
+    older: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteDetails:
+    """A note with its links, its revisions, oldest first, and the notes that these name."""
+
+    note: Note
+    revisions: tuple[Revision, ...]
+    others: Mapping[str, Note]
+
+
+async def count_namespaces(io: IO) -> list[tuple[Namespace, int]]:
+    """Every namespace with how many notes it holds, in the order of labels."""
+    where = match("kind", "note")
+    counts = await io.engine.facet("ns", where, limit=await io.engine.count(where))
+    return sorted((decode(name), count) for name, count in counts.items())
+
+
+async def list_notes(
+    io: IO,
+    namespace: Namespace,
+    *,
+    size: int,
+    where: Condition = EVERYTHING,
+    before: int | None = None,
+    after: int | None = None,
+) -> NotePage:
+    """`size` notes of a namespace that meet `where`.
+
+    The newest ones, or those made just before or just after a moment.
+    """
+    if after is not None:
+        points = await io.engine.scroll(
+            within(namespace, both(where, Range("created_at", gt=after))),
+            limit=size + 1,
+            order_by="created_at",
+        )
+        notes = [note_from(point) for point in points[:size]][::-1]
+        more_newer, more_older = len(points) > size, True
+    else:
+        past = EVERYTHING if before is None else Range("created_at", lt=before)
+        notes = await recent(io, namespace, limit=size + 1, where=both(where, past))
+        more_newer, more_older = before is not None, len(notes) > size
+        notes = notes[:size]
+    return NotePage(
+        tuple(notes),
+        micros(notes[0].created_at) if notes and more_newer else None,
+        micros(notes[-1].created_at) if notes and more_older else None,
+    )
+
+
+async def load_note(io: IO, note_id: str, namespace: Namespace) -> NoteDetails:
+    """A note with all that its page shows; of one that was merged, what it went into.
+
+    Raises NoteNotFoundError.
+    """
+    note = await operations.read(io, note_id, namespace)
+    if note is None:
+        raise NoteNotFoundError(
+            f"There is no note {note_id} in namespace {'/'.join(namespace)}; "
+            "it may have been forgotten, or live in another namespace."
+        )
+    history = tuple(await revisions(io, note))
+    named = Entry(note, history).references | {link.source for link in note.incoming}
+    return NoteDetails(note, history, await load_notes(io, named - {note.id}, namespace))
+
+
+async def load_notes(io: IO, ids: Iterable[str], namespace: Namespace) -> dict[str, Note]:
+    """The notes among `ids` that are of this namespace."""
+    found = await notes_by_id(io, sorted(ids))
+    return {id: note for id, note in found.items() if note.namespace == namespace}

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from amem_integrations.cli.app import app
 from amem_integrations.cli.services import memory_name
-from amem_integrations.view import serving
+from amem_integrations.view import server
 from tests.stores.processes import running
 from tests.support import open_memory
 
@@ -85,7 +85,7 @@ def test_nobody_else_is_shown_a_memory(store: Path, host: str) -> None:
 
 
 def test_a_port_that_is_taken_is_named(store: Path) -> None:
-    with serving.listening("127.0.0.1", 0) as taken:
+    with server.listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         result = call("-l", str(store), "--port", str(port))
     assert result.exit_code == 1
@@ -97,7 +97,7 @@ def test_it_opens_the_browser_where_it_listens(
 ) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
-    monkeypatch.setattr(serving, "serve", lambda app, listener: None)
+    monkeypatch.setattr(server, "serve", lambda app, listener: None)
     result = call("-l", str(store), "--port", "0", "--open")
     assert result.exit_code == 0, result.output
     assert len(opened) == 1

@@ -11,7 +11,7 @@ from playwright.sync_api import Page as Tab
 from amem_integrations import AgenticMemory
 from amem_integrations.view.addresses import note_page, page
 from amem_integrations.view.app import app
-from amem_integrations.view.serving import address_of, listening, server
+from amem_integrations.view.server import address_of, listen, server
 from tests.support import chat_model, open_memory
 from tests.view.conftest import CONTENTS, HOME
 from tests.view.test_untrusted import ATTACKS, hostile
@@ -24,7 +24,7 @@ WIDTH = 375
 @contextmanager
 def served(memory: AgenticMemory) -> Generator[str]:
     """Where the memory is served, by what `amem view` serves it with."""
-    with listening("127.0.0.1", 0) as listener:
+    with listen("127.0.0.1", 0) as listener:
         running = server(app(memory, "the memory"))
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -129,10 +129,10 @@ def test_a_search_can_be_asked_for_more(looking: Browser) -> None:
     assert len(more.all("h2", class_="text")) == 2
 
 
-def test_a_search_heeds_conditions(looking: Browser) -> None:
+def test_a_search_heeds_a_filter(looking: Browser) -> None:
     asked = {"q": "cache", "filter": '{"speaker": "Moe"}'}
     shown = looking.get(page("/search", HOME, **asked))
-    assert "Nothing was found among 3 notes; the conditions may be too strict." in shown.text
+    assert "Nothing was found among 3 notes; the filter may be too strict." in shown.text
     assert shown.one("input", id="filter").attributes["value"] == asked["filter"]
 
 
@@ -147,9 +147,9 @@ def test_a_search_for_nothing_asks_what_to_look_for(looking: Browser) -> None:
         ({"k": "many"}, "k is a whole number from 1 to 100; got 'many'."),
         ({"k": "0"}, "k is a whole number"),
         ({"hops": "-1"}, "hops is a whole number"),
-        ({"filter": "{speaker"}, "The conditions are not JSON"),
-        ({"filter": "[" * 20_000}, "The conditions are not JSON"),
-        ({"filter": "[]"}, "Conditions are a JSON object"),
+        ({"filter": "{speaker"}, "filter is not JSON"),
+        ({"filter": "[" * 20_000}, "filter is not JSON"),
+        ({"filter": "[]"}, "filter is a JSON object"),
         ({"filter": '{"speaker": {"$nope": 1}}'}, "$nope"),
         ({"filter": '{"\\ud800": 1}'}, "Unknown field '\\ud800'"),
     ],

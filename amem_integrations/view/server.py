@@ -14,7 +14,7 @@ _PATIENCE = 3
 """Seconds that answers under way have to be finished in when the server is to end."""
 
 
-def listening(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """A socket that listens at a loopback address; port 0 takes one that is free.
 
     Raises InvalidInputError for any other address, AMemError where it cannot listen.

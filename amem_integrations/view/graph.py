@@ -73,7 +73,7 @@ class Drawing:
     total: int
 
 
-def drawing(data: GraphData) -> Drawing:
+def draw_graph(data: GraphData) -> Drawing:
     """The shapes of a graph. Raises ModuleNotFoundError without networkx."""
     places, height = _framed(place_nodes(data))
     looks = look(data.groups)
