@@ -1,11 +1,4 @@
-"""The `amem` command. This module only finds out whether its two packages are installed.
-
-`app` puts the commands together: `notes` and `settling` have those of a user, `tending`, `moving`
-and `work` those of an operator, `options` what they have in common, `piped` what they read.
-`render` and `progress` say what a terminal shows, `shapes` what JSON; `usage`, `health`; `plots`
-pictures, `view` pages; `demo` the demonstration, `conversation` its data; `eval` and `eval_…` what
-measures, `eval_table` its tables; `stranger` an embedder that only Python can have.
-"""
+"""The `amem` command; this module says what to install if its packages are missing."""
 
 import io
 import sys

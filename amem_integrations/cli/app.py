@@ -40,28 +40,28 @@ class Commands(TyperGroup):
                 # A full disk or a reader that left shows here, and not once all is over.
                 sys.stdout.flush()
         except AMemError as error:
-            _say(type(error).__name__, str(error), as_json)
+            _print_error(type(error).__name__, str(error), as_json)
         except ModuleNotFoundError as error:
-            _say(type(error).__name__, _missing(error), as_json)
+            _print_error(type(error).__name__, _missing(error), as_json)
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise
             about = f"{error.filename}: " if error.filename else ""
-            _say(type(error).__name__, f"{about}{error.strerror or error}.", as_json)
+            _print_error(type(error).__name__, f"{about}{error.strerror or error}.", as_json)
         except Exception as error:
             # What the parser refuses; its own class is not to be imported.
             refused = getattr(error, "exit_code", None) == _USAGE
-            if refused and isinstance(said := getattr(error, "message", None), str):
+            if refused and isinstance(message := getattr(error, "message", None), str):
                 # Among the arguments may be names of files, as the shell found them.
-                setattr(error, "message", terminal.plain(said))  # noqa: B010
+                setattr(error, "message", terminal.plain(message))  # noqa: B010
             if not as_json or not refused:
                 raise
-            _say("UsageError", getattr(error, "format_message", error.__str__)(), as_json)
+            _print_error("UsageError", getattr(error, "format_message", error.__str__)(), as_json)
             raise typer.Exit(_USAGE) from None
         raise typer.Exit(1) from None
 
 
-def _say(kind: str, message: str, as_json: bool) -> None:
+def _print_error(kind: str, message: str, as_json: bool) -> None:
     if as_json:
         typer.echo(
             terminal.to_json({"error": {"kind": kind, "message": message}}, indent=None), err=True

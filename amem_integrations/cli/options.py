@@ -190,7 +190,7 @@ def command(
         @functools.wraps(function)
         def run(**arguments: Any) -> None:
             given = {name: arguments.pop(name) for name in shared}
-            given.pop("as_json", None)
+            terminal.JSON_ASKED.set(given.pop("as_json", False))
             if "namespace" in given:
                 given["namespace"] = namespace_of(given["namespace"]) or DEFAULT
             function(Target(**given), **arguments)

@@ -15,7 +15,7 @@ from amem_integrations import AgenticMemory
 from amem_integrations.core.io import run
 from amem_integrations.memory.admin import Admin
 from amem_integrations.testing import ScriptedChatModel
-from tests.cli.test_commands import call
+from tests.cli.console import call
 from tests.support import io_of
 
 TEXTS = {
@@ -223,10 +223,3 @@ def test_a_retry_forms_what_was_given_up(amem: Amem, monkeypatch: pytest.MonkeyP
     assert (failed.exit_code, failed.stdout) == (3, "0 notes formed, 1 still waiting.\n")
     done = amem("admin", "retry")
     assert (done.exit_code, done.output) == (0, "1 note formed.\n")
-
-
-def test_a_mistyped_location_is_not_made(tmp_path: Path) -> None:
-    missing = tmp_path / "typo"
-    for command in (("check",), ("export",), ("forget", "x"), ("admin", "retry")):
-        assert "There is no memory at" in call(*command, "-l", str(missing)).stderr
-    assert not missing.exists()

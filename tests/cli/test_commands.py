@@ -12,21 +12,16 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from amem_integrations import AgenticMemory, __version__
 from amem_integrations.cli import terminal
-from amem_integrations.cli.app import app
 from amem_integrations.cli.demo import messages, questions
 from amem_integrations.testing import ScriptedChatModel
+from tests.cli.console import call
 from tests.support import chat_model, judgement
 
 Amem = Callable[..., Result]
-
-
-def call(*arguments: str, **options: str | None) -> Result:
-    env = {"COLUMNS": "80", "AMEM_LOCATION": None, "AMEM_API_KEY": None} | options
-    return CliRunner(env=env).invoke(app, arguments, input=env.pop("input", None))
 
 
 @pytest.fixture(scope="module")
@@ -261,14 +256,6 @@ def test_an_error_is_one_line_and_exit_code_one(
     assert result.stderr.count("\n") == 1
 
 
-def test_reading_where_there_is_no_memory_makes_none(tmp_path: Path) -> None:
-    missing = tmp_path / "typo"
-    result = call("search", "anything", "-l", str(missing))
-    assert result.exit_code == 1
-    assert "There is no memory at" in result.stderr
-    assert not missing.exists()
-
-
 def test_stored_text_cannot_steer_the_terminal(tmp_path: Path) -> None:
     hostile = "\x1b[31mred\x1b]0;title\x07 [bold]loud[/bold] \u202ebackwards \x9b2J \x1b[2J\rback"
     shown = call("add", hostile, "-l", str(tmp_path)).output
@@ -306,12 +293,6 @@ def test_chinese_is_measured_by_its_width(kept: Amem) -> None:
     assert max(map(cell_len, lines)) <= 40
 
 
-def test_colour_is_for_terminals_that_want_it(kept: Amem) -> None:
-    coloured = {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
-    assert "\x1b[1;31m" in kept("show", "t99", **coloured).stderr
-    assert "\x1b[1;31m" not in kept("show", "t99", **coloured, NO_COLOR="1").stderr
-
-
 def test_the_version_is_the_package_s() -> None:
     assert call("--version").output == f"amem {__version__}\n"
 
@@ -319,11 +300,6 @@ def test_the_version_is_the_package_s() -> None:
 def test_the_package_can_be_run_as_a_module() -> None:
     command = [sys.executable, "-m", "amem_integrations", "--version"]
     assert subprocess.run(command, capture_output=True, text=True).stdout == f"amem {__version__}\n"
-
-
-def test_help_names_every_command() -> None:
-    shown = call("--help").output
-    assert all(name in shown for name in ("demo", "show", "check", "export", "forget"))
 
 
 def test_without_its_packages_the_command_says_how_to_install_them() -> None:

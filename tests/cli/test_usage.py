@@ -1,25 +1,25 @@
 """`amem admin usage`: from when, of whom, as a table and as JSON."""
 
-import json
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from amem_integrations import AgenticMemory
-from amem_integrations.cli.app import app
 from amem_integrations.cli.options import parse_time
 from amem_integrations.errors import InvalidInputError
+from tests.cli.console import call, printed
 from tests.support import chat_model
 
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 
 
-def call(directory: Path, *arguments: str) -> Result:
-    env = {"COLUMNS": "80", "AMEM_LOCATION": str(directory)}
-    return CliRunner(env=env).invoke(app, ["admin", "usage", *arguments])
+USAGE = ("admin", "usage", "-l")
+
+
+def calls(directory: Path, *options: str) -> int:
+    return printed(*USAGE, directory, *options)["total"]["calls"]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_steps_modes_and_the_total_are_a_table(directory: Path) -> None:
-    result = call(directory)
+    result = call(*USAGE, directory)
     assert result.exit_code == 0, result.output
     names = [line.split("  ")[0] for line in result.output.splitlines()[1:-1]]
     assert set(names) == {
@@ -51,39 +51,38 @@ def test_steps_modes_and_the_total_are_a_table(directory: Path) -> None:
 
 
 def test_the_table_fits_eighty_columns_and_is_plain_in_a_pipe(directory: Path) -> None:
-    output = call(directory).output
+    output = call(*USAGE, directory).output
     assert max(map(len, output.splitlines())) <= 80
     assert "\x1b" not in output
 
 
 def test_json_holds_the_same_numbers(directory: Path) -> None:
-    report = json.loads(call(directory, "--json").output)
+    report = printed(*USAGE, directory)
     assert report["total"]["calls"] == 5
     assert report["by_mode"]["fused"]["calls"] == report["by_step"]["fuse"]["calls"] == 1
     assert report["total"]["tokens_in"] > 0
 
 
 def test_one_namespace_is_told_apart(directory: Path) -> None:
-    report = json.loads(call(directory, "--json", "-n", "org", "-n", "ada").output)
-    assert report["total"]["calls"] == 1
-    assert json.loads(call(directory, "--json", "-n", "org").output)["total"]["calls"] == 0
+    assert calls(directory, "-n", "org", "-n", "ada") == 1
+    assert calls(directory, "-n", "org") == 0
 
 
 def test_without_calls_it_says_so(directory: Path) -> None:
-    assert call(directory, "-n", "nobody").output == "No model calls.\n"
+    assert call(*USAGE, directory, "-n", "nobody").output == "No model calls.\n"
 
 
 def test_what_is_estimated_is_told(tmp_path: Path) -> None:
     model = chat_model(usage={"input_tokens": 0, "output_tokens": 0, "total_tokens": 0})
     with AgenticMemory(tmp_path, model=model) as memory:
         memory.add("The redis cache")
-    assert re.search(r"\n[\d,]+ of them are estimates", call(tmp_path).output)
+    assert re.search(r"\n[\d,]+ of them are estimates", call(*USAGE, tmp_path).output)
 
 
 def test_since_narrows_to_later_hours(directory: Path) -> None:
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
-    assert json.loads(call(directory, "--json", "--since", "1h").output)["total"]["calls"] == 5
-    assert json.loads(call(directory, "--json", "--since", tomorrow).output)["total"]["calls"] == 0
+    assert calls(directory, "--since", "1h") == 5
+    assert calls(directory, "--since", tomorrow) == 0
 
 
 @pytest.mark.parametrize(
@@ -108,6 +107,6 @@ def test_anything_else_is_refused_with_examples(text: str) -> None:
 
 
 def test_a_wrong_since_is_told_in_one_line_before_anything_is_opened(tmp_path: Path) -> None:
-    result = call(tmp_path / "none", "--since", "soon")
+    result = call(*USAGE, tmp_path / "none", "--since", "soon")
     assert result.exit_code == 1
     assert "--since" in result.output

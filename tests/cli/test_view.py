@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from amem_integrations.cli.app import app
 from amem_integrations.cli.services import memory_name
 from amem_integrations.view import server
+from tests.cli.console import call
 from tests.stores.processes import running
 from tests.support import open_memory
 
 
-def call(*arguments: str) -> Result:
-    env = {"AMEM_LOCATION": None, "COLUMNS": "200"}
-    return CliRunner(env=env).invoke(app, ["view", *arguments])
+def run(*arguments: str) -> Result:
+    return call("view", *arguments, COLUMNS="200")
 
 
 @pytest.fixture(scope="module")
@@ -64,14 +63,14 @@ def test_a_memory_that_another_process_has_open_is_not_shown(tmp_path: Path) -> 
     with running(hold, tmp_path / "store") as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "open\n"
-        result = call("-l", str(tmp_path / "store"), "--port", "0")
+        result = run("-l", str(tmp_path / "store"), "--port", "0")
     assert result.exit_code == 1
     assert "in use" in result.output or "another process" in result.output
     assert "Showing" not in result.output
 
 
 def test_a_directory_without_a_memory_stays_as_it_is(tmp_path: Path) -> None:
-    result = call("-l", str(tmp_path / "nothing"), "--port", "0")
+    result = run("-l", str(tmp_path / "nothing"), "--port", "0")
     assert result.exit_code == 1
     assert "There is no memory at" in result.output
     assert not list(tmp_path.iterdir())
@@ -79,7 +78,7 @@ def test_a_directory_without_a_memory_stays_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org"])
 def test_nobody_else_is_shown_a_memory(store: Path, host: str) -> None:
-    result = call("-l", str(store), "--host", host)
+    result = run("-l", str(store), "--host", host)
     assert result.exit_code == 1
     assert "--host is 127.0.0.1 or ::1" in result.output
 
@@ -87,7 +86,7 @@ def test_nobody_else_is_shown_a_memory(store: Path, host: str) -> None:
 def test_a_port_that_is_taken_is_named(store: Path) -> None:
     with server.listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
-        result = call("-l", str(store), "--port", str(port))
+        result = run("-l", str(store), "--port", str(port))
     assert result.exit_code == 1
     assert f"Port {port} of 127.0.0.1 is in use" in result.output
 
@@ -98,7 +97,7 @@ def test_it_opens_the_browser_where_it_listens(
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     monkeypatch.setattr(server, "serve", lambda app, listener: None)
-    result = call("-l", str(store), "--port", "0", "--open")
+    result = run("-l", str(store), "--port", "0", "--open")
     assert result.exit_code == 0, result.output
     assert len(opened) == 1
     assert f" at {opened[0]} (Ctrl-C" in result.output
@@ -114,7 +113,7 @@ def test_without_its_libraries_it_says_what_to_install(
     for name in [each for each in sys.modules if each.partition(".")[0] == library]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, library, None)
-    result = call("-l", str(store))
+    result = run("-l", str(store))
     assert result.exit_code == 1
     assert f"The pages need {library}, which is not installed" in result.output
     assert 'pip install "amem-integrations[view]"' in result.output
@@ -127,7 +126,7 @@ def test_a_server_is_called_without_what_its_url_may_hide() -> None:
 
 
 def test_a_collection_that_is_not_there_is_named(store: Path) -> None:
-    result = call("-l", str(store), "--collection", "other", "--port", "0")
+    result = run("-l", str(store), "--collection", "other", "--port", "0")
     assert result.exit_code == 1
     assert "There is no memory" in result.output
     assert "'other'" in result.output

@@ -6,16 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from amem_integrations.cli.app import app
+from tests.cli.console import call
 from tests.support import again, open_memory
 
-HASHED = {"AMEM_LOCATION": None, "COLUMNS": "200"}
 
-
-def call(*arguments: str) -> Result:
-    return CliRunner(env=HASHED).invoke(app, ["work", *arguments])
+def run(*arguments: str) -> Result:
+    return call("work", *arguments, COLUMNS="200")
 
 
 @pytest.fixture
@@ -27,20 +25,19 @@ def waiting(tmp_path: Path) -> Path:
 
 
 def test_it_forms_what_waits_and_says_so(waiting: Path) -> None:
-    result = call("-l", str(waiting), "--once")
+    result = run("-l", str(waiting), "--once")
     assert result.exit_code == 0, result.output
     assert "3 waiting." in result.output
     assert "3 formed; 0 waiting." in result.output
 
 
-@pytest.mark.parametrize("command", ["work", "retry"])
+@pytest.mark.parametrize("command", ["work --once", "admin retry"])
 def test_with_an_embedder_that_only_python_has_no_note_is_tried_in_vain(
     tmp_path: Path, command: str
 ) -> None:
     with open_memory(tmp_path, formation="off") as memory:
         note = memory.add("The redis cache")
-        arguments = [command, "-l", str(tmp_path), *(["--once"] if command == "work" else [])]
-        result = CliRunner(env=HASHED).invoke(app, arguments)
+        result = call(*command.split(), "-l", tmp_path, COLUMNS="200")
         assert result.exit_code == 1
         assert "which amem cannot have" in result.output
         assert again(memory, note).attempts == 0
@@ -77,6 +74,6 @@ def test_sigterm_ends_it_with_everything_written(waiting: Path) -> None:
 def test_settings_that_mean_nothing_are_refused(
     waiting: Path, arguments: list[str], said: str
 ) -> None:
-    result = call("-l", str(waiting), *arguments)
+    result = run("-l", str(waiting), *arguments)
     assert result.exit_code == 1
     assert said in result.output
