@@ -77,7 +77,7 @@ class Told:
     """What is known of a namespace beside its notes.
 
     counts: notes by status. unreadable: damaged ones, which are left out of all other figures.
-    proposals: that wait. uncounted: reports of use. cocoon: the index; None without links.
+    proposals: that wait. uncounted: reports of use. echo: the index; None without links.
     usage: what model calls took. looked_after: whether anybody maintains it.
     """
 
@@ -85,7 +85,7 @@ class Told:
     unreadable: int = 0
     proposals: int = 0
     uncounted: int = 0
-    cocoon: float | None = None
+    echo: float | None = None
     usage: Usage = field(default_factory=Usage)
     looked_after: bool = False
 
@@ -183,11 +183,11 @@ def figures(vitals: Vitals, told: Told, policy: Policy) -> tuple[Figure, ...]:
             over=0.5 if several else None,
         ),
         Figure(
-            "cocoon",
-            told.cocoon,
+            "echo",
+            told.echo,
             "share",
             "share of link weight inside clusters of like notes, less what chance gives",
-            over=policy.cocoon,
+            over=policy.echo,
         ),
         Figure(
             "duplicates",

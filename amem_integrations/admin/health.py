@@ -17,9 +17,9 @@ from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note
 from amem_integrations.core.usage import Ledger
 from amem_integrations.errors import StoreError
-from amem_integrations.lifecycle.echo import clusters_of, cocoon
+from amem_integrations.lifecycle.co_use import clusters_of, echo_index
+from amem_integrations.lifecycle.maintain import read_progress
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.progress import read_kept
 from amem_integrations.revisions.entry import entry_of, records_of
 from amem_integrations.revisions.proposals import waiting
 from amem_integrations.stores.codec import note_from, within
@@ -139,20 +139,20 @@ async def measure(
         after = page[-1].id
         # Whoever else is on the loop has a turn.
         await io.sleep(0)
-    looked = await read_kept(io, namespace)
+    looked = await read_progress(io, namespace)
     told = Told(
         counts=dict(sorted(counts.items())),
         unreadable=unreadable,
         proposals=await io.engine.count(waiting(namespace)),
         uncounted=await count_since(io, namespace, looked.uses),
-        cocoon=await _cocoon(io, namespace, policy),
+        echo=await _echo(io, namespace, policy),
         usage=(await read_usage(io, ledger, namespace, None)).total,
         looked_after=kept or looked.done is not None,
     )
     return Health(namespace, told.counts, ledger.events(), figures(vitals, told, policy))
 
 
-async def _cocoon(io: IO, namespace: Namespace, policy: Policy) -> float | None:
+async def _echo(io: IO, namespace: Namespace, policy: Policy) -> float | None:
     """The index; None without links, or where one of the notes it is taken from is damaged."""
     try:
         clusters, links = await clusters_of(io, namespace, policy)
@@ -160,4 +160,4 @@ async def _cocoon(io: IO, namespace: Namespace, policy: Policy) -> float | None:
         raise
     except DAMAGED:
         return None
-    return cocoon(clusters, links) if links else None
+    return echo_index(clusters, links) if links else None

@@ -12,10 +12,9 @@ from datetime import datetime, timedelta
 from amem_integrations.core.note import Note, Revision, Status
 from amem_integrations.core.status import Tier
 from amem_integrations.formation.similarity import SHOWN
-from amem_integrations.lifecycle.confidence import confidence
+from amem_integrations.lifecycle.confidence import confidence, idle_time
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.tiers import OWN_WORK
-from amem_integrations.lifecycle.value import idle
+from amem_integrations.lifecycle.tenure import UPKEEP
 from amem_integrations.revisions.contradiction import CONTESTED, SUPERSEDED
 from amem_integrations.revisions.entry import Entry
 
@@ -23,7 +22,7 @@ _HOUR = timedelta(hours=1)
 _CONFLICTS = (CONTESTED, SUPERSEDED)
 _BY_OTHERS = ("evolved", *_CONFLICTS)
 """The revisions of a note that a newer one brings about."""
-_AS_IT_WAS = OWN_WORK | {"formed", "linked"}
+_AS_IT_WAS = UPKEEP | {"formed", "linked"}
 """Those after which a note says what it said before, and is believed as it was."""
 
 
@@ -91,7 +90,7 @@ class Vitals:
             since = max(note.updated_at, note.revision.at if note.revision else note.updated_at)
             self._raw_since = min(since, self._raw_since or since)
         if note.tier is Tier.MID:
-            self._idle += idle(note, self.now) > self.policy.idle
+            self._idle += idle_time(note, self.now) > self.policy.idle
         if note.tier is not Tier.SHORT:
             self._revised += any(
                 each.at >= recent and each.kind not in _AS_IT_WAS for each in entry.revisions

@@ -1,7 +1,6 @@
 """Audits: a note that keeps being contradicted in use leaves recall until somebody settles it.
 
-Nothing is deleted, and where the note came from and what it changed is shown with it. Maintenance
-calls `audit`; `settling` gives `audits` and `resolve` their two forms. Ours, not the paper's.
+Nothing is deleted, and its lineage is shown with it. Ours, not the paper's.
 """
 
 import json
@@ -16,90 +15,22 @@ from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Revision, Status
 from amem_integrations.core.status import Life
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.lifecycle.lineage import Lineage, lineage_of
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.revisions.change import change_note, revised
 from amem_integrations.revisions.contradiction import SUPERSEDED, valid_from
-from amem_integrations.revisions.entry import entry_of, records_of
-from amem_integrations.revisions.replay import took_part
 from amem_integrations.revisions.retract import Retraction
 from amem_integrations.revisions.update import update
 from amem_integrations.stores.codec import within
-from amem_integrations.stores.read import every_note, influenced_by, load, revisions
+from amem_integrations.stores.read import every_note, load, revisions
 
 Decision: TypeAlias = Literal["keep", "correct", "retire"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
-    """A change of the note `note` in which another had a part.
-
-    Attributes:
-        note: id of the note that was changed.
-        other: id of the note that had a part in it.
-        kind: of the revision.
-        version: that the note has by it.
-        at: when.
-        analyst: who judged so.
-        reason: why, in words.
-
-    Examples:
-        >>> note = memory.add("Bea runs the bakery on Mill Road")
-        >>> other = memory.add("The bakery on Mill Road sells rye bread")
-        >>> reports = [memory.lifecycle.feedback(note, "conflict", session=each) for each in "abc"]
-        >>> _ = memory.lifecycle.maintain()
-        >>> [trace] = memory.lifecycle.audits()[0].lineage.came_from
-        >>> trace.other == other.id, trace.kind
-        (True, 'evolved')
-    """
-
-    note: str
-    other: str
-    kind: str
-    version: int
-    at: datetime
-    analyst: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lineage:
-    """Where a note came from and what came of it.
-
-    Attributes:
-        source: what kind of source it is from, None if nobody said.
-        speaker: who said it.
-        session: in which conversation.
-        occurred_at: when it happened.
-        created_at: when it was stored.
-        came_from: its own changes in which other notes had a part.
-        changed: those of other notes in which it had one.
-        conflicts: when it was reported to contradict, since it last helped.
-        contested_by: ids of the notes that contradict it.
-
-    Examples:
-        >>> note = memory.add("The board meets on Monday", speaker="Ada")
-        >>> reports = [memory.lifecycle.feedback(note, "conflict", session=each) for each in "abc"]
-        >>> _ = memory.lifecycle.maintain()
-        >>> lineage = memory.lifecycle.audits()[0].lineage
-        >>> lineage.speaker, len(lineage.conflicts), lineage.changed
-        ('Ada', 3, ())
-    """
-
-    source: str | None
-    speaker: str | None
-    session: str | None
-    occurred_at: datetime | None
-    created_at: datetime
-    came_from: tuple[Trace, ...]
-    changed: tuple[Trace, ...]
-    conflicts: tuple[datetime, ...]
-    contested_by: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Audit:
-    """A note under audit, why and since when, and its lineage.
+    """A note under audit.
 
     Attributes:
         note: the note.
@@ -109,7 +40,8 @@ class Audit:
 
     Examples:
         >>> note = memory.add("The board meets on Monday")
-        >>> reports = [memory.lifecycle.feedback(note, "conflict", session=each) for each in "abc"]
+        >>> for session in "abc":
+        ...     _ = memory.lifecycle.feedback(note, "conflict", session=session)
         >>> _ = memory.lifecycle.maintain()
         >>> [audit] = memory.lifecycle.audits()
         >>> audit.note.content, str(audit.note.status)
@@ -126,7 +58,7 @@ class Audit:
     lineage: Lineage
 
     def as_json(self) -> str:
-        """All of it as one JSON object; times in ISO 8601."""
+        """Return the audit as one JSON object; times in ISO 8601."""
         note = self.note
         data: dict[str, Any] = {
             "id": note.id,
@@ -141,20 +73,20 @@ class Audit:
 
 
 def audit_due(life: Life, now: datetime, policy: Policy) -> str | None:
-    """Why a note that this happened to is to be audited; None if it is not."""
+    """Return why a note with this life is to be audited; None if it is not."""
     in_a_row = len(life.conflicts)
     if in_a_row >= policy.in_a_row:
         return f"{in_a_row} conflicting uses in a row"
-    recent = sum(now - each <= policy.within for each in life.conflicts)
+    recent = sum(now - at <= policy.within for at in life.conflicts)
     if recent >= policy.repeated:
         return f"{recent} conflicting uses within {policy.within.days} days, no clean one between"
     return None
 
 
 async def audit(io: IO, note: Note, reason: str, analyst: str = "lifecycle") -> Note:
-    """Take a note out of recall until it is resolved; one that is set aside stays as it is.
+    """Take a note out of recall until it is resolved, unless it is out of recall already.
 
-    Raises NoteNotFoundError if it is gone, StoreError if it keeps changing.
+    Raises NoteNotFoundError and StoreError as `change_note` does.
     """
 
     async def step(note: Note) -> Note:
@@ -167,63 +99,19 @@ async def audit(io: IO, note: Note, reason: str, analyst: str = "lifecycle") -> 
 
 
 async def audits(io: IO, namespace: Namespace) -> list[Audit]:
-    """Every note of a namespace that is under audit, the longest first."""
-    where = within(namespace, match("status", Status.QUARANTINED))
-    found = [await _audit_of(io, note) for note in await every_note(io, where)]
-    return sorted(found, key=lambda each: (each.since, each.note.id))
+    """Return every note of a namespace that is under audit, the longest first."""
+    found: list[Audit] = []
+    for note in await every_note(io, within(namespace, match("status", Status.QUARANTINED))):
+        chain = await revisions(io, note)
+        start = _start_of_audit(chain)
+        reason, since = ("", note.updated_at) if start is None else (start.reason, start.at)
+        found.append(Audit(note, reason, since, await lineage_of(io, note, chain)))
+    return sorted(found, key=lambda audit: (audit.since, audit.note.id))
 
 
-async def _audit_of(io: IO, note: Note) -> Audit:
-    chain = await revisions(io, note)
-    began = _began(chain)
-    reason, since = ("", note.updated_at) if began is None else (began.reason, began.at)
-    return Audit(note, reason, since, await lineage(io, note, chain))
-
-
-def _began(chain: Sequence[Revision]) -> Revision | None:
+def _start_of_audit(chain: Sequence[Revision]) -> Revision | None:
     """The revision that put the note under audit, if its history goes back so far."""
-    newest = (each for each in reversed(chain) if each.kind == "audited")
-    return next(newest, None)
-
-
-async def lineage(io: IO, note: Note, chain: Sequence[Revision]) -> Lineage:
-    """Where a note came from and what came of it; chain: its revisions."""
-    owners = await load(io, await influenced_by(io, note.namespace, note.id), note.namespace)
-    records = await records_of(io, list(owners))
-    changed = [
-        _trace(owner.id, note.id, each)
-        for owner in owners.values()
-        for each in entry_of(owner, records[owner.id]).revisions
-        if took_part(each, note.id)
-    ]
-    return Lineage(
-        source=note.source,
-        speaker=note.speaker,
-        session=note.session,
-        occurred_at=note.occurred_at,
-        created_at=note.created_at,
-        came_from=tuple(
-            _trace(note.id, other, each)
-            for each in chain
-            for other in dict.fromkeys((each.cause, *each.sources))
-            if other != note.id
-        ),
-        changed=tuple(sorted(changed, key=lambda each: (each.at, each.note))),
-        conflicts=note.life.conflicts,
-        contested_by=note.contested_by,
-    )
-
-
-def _trace(note_id: str, other: str, revision: Revision) -> Trace:
-    return Trace(
-        note_id,
-        other,
-        revision.kind,
-        revision.version,
-        revision.at,
-        revision.analyst,
-        revision.reason,
-    )
+    return next((revision for revision in reversed(chain) if revision.kind == "audited"), None)
 
 
 async def resolve(
@@ -231,10 +119,10 @@ async def resolve(
 ) -> tuple[Note, Retraction]:
     """Settle what is open about a note that is under audit, or that another contradicts.
 
-    "keep": it holds; it is back, and who contested it is not heard. What a caller let take its
-    place stands. "correct": it gets new content and is formed again. "retire": it is archived.
-    Raises InvalidInputError if nothing is open, NoteNotFoundError and StoreError as
-    `change.changed` does.
+    "keep": it is valid and back in recall; who contested it is ignored. What a caller let supersede
+    it stands. "correct": it gets new content and is formed again. "retire": it is archived.
+    Raises InvalidInputError if nothing is open, NoteNotFoundError and StoreError as `change_note`
+    does.
     """
     if (decision == "correct") != (content is not None):
         raise InvalidInputError('content goes with the decision "correct", and with no other.')
@@ -264,21 +152,16 @@ async def _settled(io: IO, note: Note, decision: Decision) -> Note:
     if decision == "retire":
         return fresh.evolve(status=Status.ARCHIVED)
     chain = await revisions(io, note)
-    fresh = replace(fresh, valid_until=await _superseded_at(io, note, chain))
+    if note.valid_until is not None:
+        # When the first note is valid from that a caller let supersede this one.
+        causes = [revision.cause for revision in chain if revision.kind == SUPERSEDED]
+        others = (await load(io, causes, note.namespace)).values()
+        fresh = replace(fresh, valid_until=min(map(valid_from, others), default=None))
     if note.status is not Status.QUARANTINED:
         return fresh
-    began = _began(chain)
-    change = None if began is None else began.changes.get("status")
+    start = _start_of_audit(chain)
+    change = None if start is None else start.changes.get("status")
     if change is not None:
         return fresh.evolve(status=Status(change.before))
     understood = note.keywords or note.context or not note.content
     return fresh.evolve(status=Status.FORMED if understood else Status.RAW)
-
-
-async def _superseded_at(io: IO, note: Note, chain: Sequence[Revision]) -> datetime | None:
-    """When the first note holds from that a caller let take the place of this one."""
-    if note.valid_until is None:
-        return None
-    said = [each.cause for each in chain if each.kind == SUPERSEDED]
-    held = await load(io, said, note.namespace)
-    return min(map(valid_from, held.values()), default=None)

@@ -1,15 +1,16 @@
-"""How far a note is to be believed now, as one readable function for each part of it.
+"""How far a note is believed now, and what it is worth: one readable function for each part.
 
-Pure. Nothing of this is stored: what is stored are the inputs, on the note, so that the value
-is always that of the moment it is asked for, and can be explained. Ours, not the paper's.
+Pure. Only the inputs are stored, on the note, so that a value is always that of the moment it is
+asked for, and can be explained. Ours, not the paper's.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from amem_integrations.core.note import Note
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
+from amem_integrations.lifecycle.tenure import current_link
 
 FLOOR = 0.1
 _DAY = timedelta(days=1)
@@ -17,14 +18,14 @@ _OTHERS = {"assistant": "assistant", "ai": "assistant", "tool": "tool", "functio
 
 
 def source_of(note: Note) -> str | None:
-    """What kind of source it came from: as was said, else by who speaks; None: not known."""
+    """Return the kind of source of a note, by who speaks if it was not given; None if unknown."""
     if note.source is not None or note.speaker is None:
         return note.source
     return _OTHERS.get(note.speaker.casefold(), "user")
 
 
 def source_trust(note: Note, policy: Policy = DEFAULT_POLICY) -> float:
-    """S: how far its kind of source is believed."""
+    """S: how far the kind of source is believed."""
     return policy.sources[source_of(note)]
 
 
@@ -34,55 +35,107 @@ def consensus(note: Note) -> float:
 
 
 def coherence(note: Note) -> float:
-    """H: 1 / (1 + the contradictions that nobody settled)."""
+    """H: 1 / (1 + n), for n contradictions that nobody settled."""
     return 1 / (1 + len(note.contested_by))
 
 
 def base(note: Note, policy: Policy = DEFAULT_POLICY) -> float:
-    """.4 S + .3 U + .3 H: the confidence in a note that was confirmed just now."""
+    """Return .4 S + .3 U + .3 H, the confidence in a note that was confirmed just now."""
     return 0.4 * source_trust(note, policy) + 0.3 * consensus(note) + 0.3 * coherence(note)
 
 
 def confirmed_at(note: Note) -> datetime:
-    """When it was last confirmed: used or repeated on an occasion, else said."""
+    """Return when a note was last confirmed: used or repeated on an occasion, else said."""
     said = note.occurred_at or note.created_at
     return max(said, note.life.confirmed_at or said)
 
 
 def half_life(note: Note, policy: Policy = DEFAULT_POLICY) -> timedelta:
-    """That of its tier, longer with each confirmation."""
+    """Return the half-life of the note's tier, longer with each confirmation."""
     return policy.half_lives[note.tier] * (1 + min(note.life.confirmations, policy.confirmations))
 
 
 def confidence(note: Note, now: datetime, policy: Policy = DEFAULT_POLICY) -> float:
-    """How far `note` is to be believed at `now`: its base, worn off by the time since."""
+    """Return how far `note` is believed at `now`: its base, less with the time since."""
     unconfirmed = max(timedelta(), now - confirmed_at(note))
     return FLOOR + (base(note, policy) - FLOOR) * 2.0 ** (-unconfirmed / half_life(note, policy))
 
 
-def believing(policy: Policy) -> Callable[[Note], float]:
-    """`base` by one policy: how far notes are to be believed beside each other."""
+def base_by(policy: Policy) -> Callable[[Note], float]:
+    """Return `base` by one policy: how far notes are believed beside each other."""
     return lambda note: base(note, policy)
+
+
+def believed(note: Note, now: datetime, policy: Policy) -> Note:
+    """Return the note with its confidence and link weights of now, for whoever reads it.
+
+    Never for a note that is going to be written again.
+    """
+    links = tuple(current_link(link, now, policy) for link in note.links)
+    return replace(note, confidence=confidence(note, now, policy), links=links)
+
+
+def all_believed(notes: Sequence[Note], now: datetime, policy: Policy | None) -> list[Note]:
+    """Return `believed` of each note; the notes as they are without a policy."""
+    return list(notes) if policy is None else [believed(note, now, policy) for note in notes]
+
+
+def backlinks_believed(note: Note, now: datetime, policy: Policy) -> Note:
+    """Return a believed note whose links from other notes have the weights of now, too."""
+    incoming = (current_link(link, now, policy) for link in note.incoming)
+    return replace(note, links=(*note.outgoing, *incoming))
+
+
+def idle_time(note: Note, now: datetime) -> timedelta:
+    """Return how long ago a note was said, confirmed or used, whichever was last."""
+    seen = max(confirmed_at(note), note.life.used_at or note.created_at, note.created_at)
+    return max(timedelta(), now - seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a note is worth keeping at hand for, in [0, 1], and why; as text it is a sentence."""
+
+    value: float
+    confidence: float
+    uses: int
+    links: int
+
+    def __str__(self) -> str:
+        return (
+            f"value {self.value:.2f}: confidence {self.confidence:.2f}, "
+            f"{self.uses} uses that helped, {self.links} links"
+        )
+
+
+def value(note: Note, links: int, now: datetime, policy: Policy = DEFAULT_POLICY) -> Value:
+    """Return .5 confidence + .3 (1 - 2^-uses) + .2 (1 - 2^-links).
+
+    links: how many notes at hand the note is linked with.
+    """
+    trust, uses = confidence(note, now, policy), note.life.clean
+    total = 0.5 * trust + 0.3 * (1 - 0.5**uses) + 0.2 * (1 - 0.5**links)
+    return Value(total, trust, uses, links)
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A confidence and what went into it; as text it is the sum, worked out.
+    """A confidence and how it comes about; as text it is the sum, worked out.
 
     Attributes:
-        confidence: how far the note is to be believed now, in [0, 1].
-        source: what kind of source it is from, None if nobody said.
-        source_trust: how far that is believed.
+        confidence: how far the note is believed now, in [0, 1].
+        source: the kind of source it came from, None if unknown.
+        source_trust: how far that source is believed.
         consensus: how much others that say the same add, in [0, 1].
         coherence: what open contradictions leave, in [0, 1].
-        base: what these come to, whatever its age.
-        days: since it was last confirmed.
-        half_life_days: after how many half of it is gone.
+        base: what these come to, whatever the note's age.
+        days: days since it was last confirmed.
+        half_life_days: after how many days half of it is gone.
         tier: "short", "mid" or "long".
         confirmations: how often it was confirmed.
-        supports: notes of another session and source that say the same.
+        supports: how many notes of another session and source say the same.
         contested_by: ids of the notes that contradict it.
-        trust: what the least believed of those had who changed how it is understood.
+        trust: the least trust of any note that changed how it is understood.
 
     Examples:
         >>> note = memory.add("Tea is served at four", source="user")
@@ -119,7 +172,7 @@ class Explanation:
 
 
 def explain(note: Note, now: datetime, policy: Policy = DEFAULT_POLICY) -> Explanation:
-    """How the confidence in a note comes about."""
+    """Return how the confidence in a note comes about."""
     return Explanation(
         confidence=confidence(note, now, policy),
         source=source_of(note),

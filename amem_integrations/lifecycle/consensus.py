@@ -1,24 +1,22 @@
 """Consensus: notes that say the same as another, and so confirm it or support it.
 
-Said on another occasion, a note confirms the other; if it came from another source as well, it
-supports it. Asked only for notes that are new or have new content; `maintain` calls this.
+A note of another occasion confirms the other; if it is of another source as well, it supports it.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from math import ceil
 
 from amem_integrations.core.filters import match
 from amem_integrations.core.io import IO, Point, Query
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import CONTRADICTS, CORRECTS, REPEATS, Note, Status
+from amem_integrations.core.note import CONTRADICTS, CORRECTS, REPEATS, Link, Note, Status
 from amem_integrations.formation.similarity import SHOWN, usual_cosines
 from amem_integrations.lifecycle.confidence import source_of
-from amem_integrations.lifecycle.counting import Occasions, write_life
+from amem_integrations.lifecycle.feedback import Occasions, write_life
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.tiers import came_up
+from amem_integrations.lifecycle.tenure import came_up, said_at
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import backlinks, every_note, load
 
@@ -31,19 +29,16 @@ _OPPOSED = (CORRECTS, CONTRADICTS)
 
 
 async def usual_nearness(io: IO, namespace: Namespace) -> float:
-    """The cosine that 99 of 100 random pairs of its notes do not reach.
-
-    0 where there are fewer than a hundred pairs, which say nothing of what is usual.
-    """
+    """Return the cosine that 99 of 100 random pairs of notes do not reach; 0 for too few pairs."""
     cosines = await usual_cosines(io, namespace)
     return cosines[ceil(_USUAL * len(cosines)) - 1] if cosines else 0.0
 
 
 def say_the_same(one: Note, other: Note) -> bool:
-    """Whether two notes that are near by meaning confirm each other.
+    """Return whether two notes that are near by meaning confirm each other.
 
-    They are about one subject or by one speaker, name the same numbers, and neither is there
-    to set the other right. A repetition that was recognised as one always does.
+    They must share a subject or a speaker, name the same numbers, and not contradict each other.
+    A note that was recognised as a repetition always does.
     """
     kinds = {
         link.kind
@@ -61,7 +56,7 @@ def say_the_same(one: Note, other: Note) -> bool:
 
 
 def is_support(note: Note, other: Note) -> bool:
-    """Whether `other`, which says the same, comes of another session and another source."""
+    """Return whether `other`, which says the same, is of another session and another source."""
     if note.session == other.session:
         return False
     return source_of(note) != source_of(other) or note.speaker != other.speaker
@@ -75,10 +70,9 @@ async def agree(
     occasions: Occasions,
     policy: Policy,
 ) -> set[str]:
-    """Put down, of these notes and of those that say the same, who confirms whom.
+    """Update the confirmations and supports of these notes and of those that say the same.
 
-    Returns the ids of those whose figures changed. Everything is computed anew from what is
-    stored, so that doing it again changes nothing.
+    Returns the ids of the changed ones. Safe to repeat: all is computed anew from what is stored.
     """
     first = await _alike(io, namespace, note_ids, usual, policy)
     others = sorted({note.id for alike in first.values() for note in alike[1]} - first.keys())
@@ -87,12 +81,12 @@ async def agree(
     for note, alike in everyone.values():
         if not alike and not note.life.supports:
             continue
-        life = occasions.seeded(note)
-        for other in sorted(alike, key=_said):
+        life = occasions.life_of(note)
+        for other in sorted(alike, key=said_at):
             if other.session != note.session or occasions.session is not None:
-                life = came_up(life, occasions.said(other), _said(other), policy)
+                life = came_up(life, occasions.first_of(other), said_at(other), policy)
         life = replace(life, supports=sum(is_support(note, other) for other in alike))
-        if life not in (note.life, occasions.seeded(note)):
+        if life not in (note.life, occasions.life_of(note)):
             await write_life(io, note, life)
             changed.add(note.id)
     return changed
@@ -101,29 +95,29 @@ async def agree(
 async def _alike(
     io: IO, namespace: Namespace, note_ids: Sequence[str], usual: float, policy: Policy
 ) -> dict[str, tuple[Note, list[Note]]]:
-    """Each of the notes, and those that say the same."""
+    """Return each of the notes, and those that say the same."""
     points = await io.engine.get(note_ids, vectors=True) if note_ids else []
     near = await _near(io, namespace, points, max(usual, policy.same))
-    wanted = {id for ids in near.values() for id in ids}
-    wanted.update(point.id for point in points)
+    wanted = {id for ids in near.values() for id in ids}.union(point.id for point in points)
     notes = await load(io, sorted(wanted), namespace)
-    repeats = await _repeats(io, namespace, [notes[each.id] for each in points if each.id in notes])
+    asked = [notes[point.id] for point in points if point.id in notes]
+    repeats = await _repeats(io, namespace, asked)
     repeated = {id for ids in repeats.values() for id in ids}
     notes |= await load(io, sorted(repeated - notes.keys()), namespace)
     merged = await _merged(io, namespace, [point.id for point in points])
     found: dict[str, tuple[Note, list[Note]]] = {}
-    for point in points:
-        if (note := notes.get(point.id)) is not None:
-            ids = dict.fromkeys([*near.get(note.id, ()), *repeats[note.id]])
-            same = _same(note, [notes[id] for id in ids if id in notes])
-            found[note.id] = note, [*same, *merged.get(note.id, ())]
+    for note in asked:
+        ids = dict.fromkeys([*near.get(note.id, ()), *repeats[note.id]])
+        others = [notes[id] for id in ids if id in notes]
+        same = [other for other in others if other.status in SHOWN and say_the_same(note, other)]
+        found[note.id] = note, [*same, *merged.get(note.id, ())]
     return found
 
 
 async def _merged(
     io: IO, namespace: Namespace, note_ids: Sequence[str]
 ) -> Mapping[str, list[Note]]:
-    """The notes that were merged into each: set aside, they have said it all the same."""
+    """Return the notes that were merged into each: archived, they have said it all the same."""
     found: dict[str, list[Note]] = {}
     if note_ids:
         named = (match("status", Status.ARCHIVED), match("influences", *note_ids))
@@ -138,28 +132,19 @@ async def _near(
 ) -> Mapping[str, list[str]]:
     where = within(namespace, match("status", *SHOWN))
     asked = [point for point in points if point.dense]
-    if not asked:
-        return {}
-    lists = await io.engine.query(
-        [Query(list(point.dense[0]), where, _NEAREST + 1) for point in asked]
-    )
+    queries = [Query(list(point.dense[0]), where, _NEAREST + 1) for point in asked]
+    lists = await io.engine.query(queries) if queries else []
     return {
-        point.id: [
-            each.id for each in found if each.id != point.id and each.score >= least - _ROUNDING
-        ]
-        for point, found in zip(asked, lists, strict=True)
+        point.id: [hit.id for hit in hits if hit.id != point.id and hit.score >= least - _ROUNDING]
+        for point, hits in zip(asked, lists, strict=True)
     }
 
 
-def _same(note: Note, others: Iterable[Note]) -> list[Note]:
-    return [other for other in others if other.status in SHOWN and say_the_same(note, other)]
-
-
 async def _repeats(io: IO, namespace: Namespace, notes: Sequence[Note]) -> dict[str, list[str]]:
-    """What each of the notes repeats, and by what it is repeated, as their links say."""
-    if not notes:
-        return {}
-    incoming = await backlinks(io, namespace, [note.id for note in notes])
+    """Return what each of the notes repeats, and by what it is repeated, as their links say."""
+    incoming: Mapping[str, Sequence[Link]] = {}
+    if notes:
+        incoming = await backlinks(io, namespace, [note.id for note in notes])
     return {
         note.id: [
             link.other(note.id)
@@ -168,10 +153,6 @@ async def _repeats(io: IO, namespace: Namespace, notes: Sequence[Note]) -> dict[
         ]
         for note in notes
     }
-
-
-def _said(note: Note) -> datetime:
-    return note.occurred_at or note.created_at
 
 
 def _numbers(note: Note) -> list[str]:

@@ -1,86 +1,168 @@
-"""Trust follows lineage: proposals that wait are settled, and what one note did is undone.
+"""Lineage: which notes had a part in which. Proposals are settled by it, and effects reverted.
 
-`formation.neighbours` lets proposals wait; maintenance calls `settle_proposals`, and `settling`
-gives the rest its two forms. Ours, not the paper's.
+Ours, not the paper's.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from amem_integrations.core.filters import ids
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Note, Status
-from amem_integrations.errors import InvalidInputError, NoteNotFoundError, StoreError
+from amem_integrations.core.note import Note, Revision, Status
+from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.formation.neighbours import understood_anew
-from amem_integrations.lifecycle.confidence import believing
+from amem_integrations.lifecycle.confidence import base_by
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.revisions.change import ROUNDS, change_note, change_notes, revised
-from amem_integrations.revisions.contradiction import contradicted
-from amem_integrations.revisions.proposals import (
-    Proposal,
-    must_wait,
-    proposal_from,
-    proposals,
+from amem_integrations.revisions.change import (
+    ROUNDS,
+    change_note,
+    change_notes,
+    kept_changing,
+    revised,
 )
-from amem_integrations.revisions.retract import Retraction, retract
-from amem_integrations.stores.read import influenced_by, linking_to, load
+from amem_integrations.revisions.contradiction import contradicted
+from amem_integrations.revisions.entry import entry_of, records_of
+from amem_integrations.revisions.proposals import Proposal, must_wait, proposal_from, proposals
+from amem_integrations.revisions.replay import took_part
+from amem_integrations.revisions.retract import Retraction, retract, traces_of
+from amem_integrations.stores.read import influenced_by, load
 
 _ACTIVE = (Status.RAW, Status.FORMED, Status.PARKED)
 
 
-async def accept(io: IO, proposal: Proposal, policy: Policy, *, settled: bool) -> Note:
-    """Apply a proposal that waits, by whoever is answerable for it; returns its target.
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A change of a note in which another note had a part.
 
-    settled: a caller does, so that a contradiction in it is settled by that. The trust of the
-    target is capped by the confidence in the proposer in any case. Raises InvalidInputError if
-    it does not wait any more or its target is not formed, NoteNotFoundError if a note of it was
+    Attributes:
+        note: id of the changed note.
+        other: id of the note that had a part in it.
+        kind: the kind of the revision.
+        version: the version that the change made.
+        at: when.
+        analyst: who judged so.
+        reason: why, in words.
+
+    Examples:
+        >>> note = memory.add("Bea runs the bakery on Mill Road")
+        >>> other = memory.add("The bakery on Mill Road sells rye bread")
+        >>> for session in "abc":
+        ...     _ = memory.lifecycle.feedback(note, "conflict", session=session)
+        >>> _ = memory.lifecycle.maintain()
+        >>> [trace] = memory.lifecycle.audits()[0].lineage.came_from
+        >>> trace.other == other.id, trace.kind
+        (True, 'evolved')
+    """
+
+    note: str
+    other: str
+    kind: str
+    version: int
+    at: datetime
+    analyst: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Where a note came from and what came of it.
+
+    Attributes:
+        source: the kind of source it is from, None if unknown.
+        speaker: who said it.
+        session: in which conversation.
+        occurred_at: when it happened.
+        created_at: when it was stored.
+        came_from: its own changes in which other notes had a part.
+        changed: the changes of other notes in which it had a part.
+        conflicts: when it was reported to conflict, since it last helped.
+        contested_by: ids of the notes that contradict it.
+
+    Examples:
+        >>> note = memory.add("The board meets on Monday", speaker="Ada")
+        >>> for session in "abc":
+        ...     _ = memory.lifecycle.feedback(note, "conflict", session=session)
+        >>> _ = memory.lifecycle.maintain()
+        >>> lineage = memory.lifecycle.audits()[0].lineage
+        >>> lineage.speaker, len(lineage.conflicts), lineage.changed
+        ('Ada', 3, ())
+    """
+
+    source: str | None
+    speaker: str | None
+    session: str | None
+    occurred_at: datetime | None
+    created_at: datetime
+    came_from: tuple[Trace, ...]
+    changed: tuple[Trace, ...]
+    conflicts: tuple[datetime, ...]
+    contested_by: tuple[str, ...]
+
+
+async def lineage_of(io: IO, note: Note, chain: Sequence[Revision]) -> Lineage:
+    """Return where a note came from and what came of it; chain: its revisions."""
+    owners = await load(io, await influenced_by(io, note.namespace, note.id), note.namespace)
+    records = await records_of(io, list(owners))
+    changed = [
+        _trace(owner.id, note.id, revision)
+        for owner in owners.values()
+        for revision in entry_of(owner, records[owner.id]).revisions
+        if took_part(revision, note.id)
+    ]
+    return Lineage(
+        source=note.source,
+        speaker=note.speaker,
+        session=note.session,
+        occurred_at=note.occurred_at,
+        created_at=note.created_at,
+        came_from=tuple(
+            _trace(note.id, other, revision)
+            for revision in chain
+            for other in dict.fromkeys((revision.cause, *revision.sources))
+            if other != note.id
+        ),
+        changed=tuple(sorted(changed, key=lambda trace: (trace.at, trace.note))),
+        conflicts=note.life.conflicts,
+        contested_by=note.contested_by,
+    )
+
+
+def _trace(note_id: str, other: str, revision: Revision) -> Trace:
+    kind, version, at = revision.kind, revision.version, revision.at
+    return Trace(note_id, other, kind, version, at, revision.analyst, revision.reason)
+
+
+# -- proposals -------------------------------------------------------------------------------
+
+
+async def accept(io: IO, proposal: Proposal, policy: Policy, *, settled: bool) -> Note:
+    """Apply a proposal; returns its target.
+
+    settled: a caller does, so that a contradiction in it is settled. The trust of the target is
+    capped by the confidence in the proposer in any case. Raises InvalidInputError if the proposal
+    does not wait any more or its target is not formed, NoteNotFoundError if one of its notes was
     forgotten meanwhile, StoreError if its target keeps changing.
     """
-    points = await io.engine.get([proposal.id])
-    if not points or proposal_from(points[0]) != proposal:
+    if not await _is_waiting(io, proposal):
         raise InvalidInputError(
             f"The proposal {proposal.id} does not wait any more; it was settled, or one of its "
             "notes was changed or forgotten."
         )
     for _ in range(ROUNDS):
-        held = await load(io, [proposal.cause, proposal.target], proposal.namespace)
-        if len(held) < 2:
+        notes = await load(io, [proposal.cause, proposal.target], proposal.namespace)
+        if len(notes) < 2:
             raise NoteNotFoundError(f"A note of the proposal {proposal.id} was forgotten.")
-        cause, target = held[proposal.cause], held[proposal.target]
-        after = _understood(io, proposal, cause, target, policy)
+        cause, target = notes[proposal.cause], notes[proposal.target]
+        after = _evolved(io, proposal, cause, target, policy)
         if after is target or await change_notes(io, [(target, after)]):
             break
     else:
-        raise StoreError(f"Note {proposal.target} kept changing while it was being changed.")
-    if proposal.contradicts:
-        after = await _contradicted(io, proposal, cause, after, settled)
-    await io.engine.delete(ids([proposal.id]))
-    return after
+        raise kept_changing(f"Note {proposal.target} kept changing while it was being changed")
 
-
-def _understood(io: IO, proposal: Proposal, cause: Note, target: Note, policy: Policy) -> Note:
-    if proposal.evolution is None:
-        return target
-    if target.status is not Status.FORMED:
-        raise InvalidInputError(f"Note {target.id} is {target.status}; only a formed one evolves.")
-    now = io.now()
-    return understood_anew(
-        target,
-        cause,
-        proposal.evolution,
-        now,
-        proposal.analyst,
-        proposal.sources,
-        same=target.version == proposal.version,
-        trust=believing(policy)(cause),
-    )
-
-
-async def _contradicted(
-    io: IO, proposal: Proposal, cause: Note, target: Note, settled: bool
-) -> Note:
-    async def step(note: Note) -> Note:
+    async def contradict(note: Note) -> Note:
         return contradicted(
             note,
             cause,
@@ -91,28 +173,51 @@ async def _contradicted(
             reason=proposal.reason,
         )
 
-    return await change_note(io, target, step, "contradicted")
+    if proposal.contradicts:
+        after = await change_note(io, after, contradict, "contradicted")
+    await io.engine.delete(ids([proposal.id]))
+    return after
+
+
+def _evolved(io: IO, proposal: Proposal, cause: Note, target: Note, policy: Policy) -> Note:
+    if proposal.evolution is None:
+        return target
+    if target.status is not Status.FORMED:
+        raise InvalidInputError(f"Note {target.id} is {target.status}; only a formed one evolves.")
+    return understood_anew(
+        target,
+        cause,
+        proposal.evolution,
+        io.now(),
+        proposal.analyst,
+        proposal.sources,
+        same=target.version == proposal.version,
+        trust=base_by(policy)(cause),
+    )
 
 
 async def reject(io: IO, proposal: Proposal) -> bool:
-    """Drop a proposal; False if it did not wait any more."""
+    """Drop a proposal; returns False if it did not wait any more."""
+    waiting = await _is_waiting(io, proposal)
+    if waiting:
+        await io.engine.delete(ids([proposal.id]))
+    return waiting
+
+
+async def _is_waiting(io: IO, proposal: Proposal) -> bool:
     points = await io.engine.get([proposal.id])
-    if not points or proposal_from(points[0]) != proposal:
-        return False
-    await io.engine.delete(ids([proposal.id]))
-    return True
+    return bool(points) and proposal_from(points[0]) == proposal
 
 
 async def settle_proposals(io: IO, namespace: Namespace, policy: Policy) -> int:
-    """Apply the proposals whose proposers are believed enough by now; returns how many."""
+    """Apply the proposals whose sources are believed enough by now; returns how many."""
     applied = 0
-    believe = believing(policy)
     for proposal in await proposals(io, namespace):
-        held = await load(io, [proposal.cause, proposal.target], namespace)
-        cause, target = held.get(proposal.cause), held.get(proposal.target)
+        notes = await load(io, [proposal.cause, proposal.target], namespace)
+        cause, target = notes.get(proposal.cause), notes.get(proposal.target)
         if cause is None or target is None or target.status is not Status.FORMED:
             continue
-        if must_wait(believe, policy.trust_gap, cause, target):
+        if must_wait(base_by(policy), policy.trust_gap, cause, target):
             continue
         # Somebody may have settled it meanwhile.
         with suppress(InvalidInputError, NoteNotFoundError):
@@ -121,9 +226,12 @@ async def settle_proposals(io: IO, namespace: Namespace, policy: Policy) -> int:
     return applied
 
 
+# -- effects of a note -----------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What of one note's doings was undone.
+    """What was undone of the effects of one note.
 
     Attributes:
         note: the note as it is now.
@@ -150,39 +258,30 @@ class Undone:
 async def revert_cause(io: IO, note: Note, analyst: str) -> Undone:
     """Undo all that a note did to others, whatever came later, without deleting it.
 
-    It loses its links and becomes plain: it is found as before, and no other note is linked to
-    it or understood in its light, until it is formed again. What others did to it stays.
-    Repeating it changes nothing more. Raises StoreError if notes keep taking it up.
+    It loses its links and becomes plain: no other note is linked to it or understood in its light,
+    until it is formed again. What others did to it stays. Safe to repeat. Raises StoreError if
+    notes keep taking it up.
     """
-    note, own = await _withdrawn(io, note)
-    total = Retraction()
-    touched: dict[str, None] = {}
-    for _ in range(ROUNDS):
-        traces = [
-            *await influenced_by(io, note.namespace, note.id),
-            *await linking_to(io, note.namespace, note.id),
-        ]
-        if not traces:
-            unformed = tuple(dict.fromkeys(total.unformed))
-            links = own + total.links
-            return Undone(note, tuple(touched), total.evolutions, links, unformed)
-        touched |= dict.fromkeys(traces)
-        total += await retract(io, note.id, note.namespace, analyst, stays=True)
-    raise StoreError(f"Traces of note {note.id} keep coming back; try again when it is quiet.")
+    links = 0
 
-
-async def _withdrawn(io: IO, note: Note) -> tuple[Note, int]:
-    """The note without its links, and how many it had; kept plain if it was in use."""
-    had = 0
-
-    async def step(note: Note) -> Note:
-        nonlocal had
+    async def withdraw(note: Note) -> Note:
+        nonlocal links
         status = Status.PLAIN if note.status in _ACTIVE else note.status
-        had = len(note.outgoing)
-        if status is note.status and not had:
+        links = len(note.outgoing)
+        if status is note.status and not links:
             return note
         rest = replace(note.evolve(status=status), links=())
         reason = "what it did to other notes was undone"
         return revised(note, rest, "withdrawn", note.id, io.now(), "caller", reason=reason)
 
-    return await change_note(io, note, step, "withdrawn"), had
+    note = await change_note(io, note, withdraw, "withdrawn")
+    total = Retraction()
+    touched: dict[str, None] = {}
+    for _ in range(ROUNDS):
+        traces = await traces_of(io, note.id, note.namespace)
+        if not traces:
+            unformed = tuple(dict.fromkeys(total.unformed))
+            return Undone(note, tuple(touched), total.evolutions, links + total.links, unformed)
+        touched |= dict.fromkeys(traces)
+        total += await retract(io, note.id, note.namespace, analyst, stays=True)
+    raise kept_changing(f"Traces of note {note.id} keep coming back")

@@ -1,37 +1,38 @@
-"""Maintenance: what is due in a namespace, done in small steps that can be taken twice.
+"""Maintenance: what is due in a namespace, done in small steps that can be repeated.
 
-Uses are counted, notes compared, bridges made; once in a while all notes are gone through for
-tiers, worn links and the ring of short ones. Nothing holds a lease: every write states what it
-read, so of two at once one finds the work done. How far it came is kept (`kept`), after the
-work; whoever was killed in between takes the last step again.
+Uses are counted, notes compared, co-use links made; once in a while all notes are swept for tiers,
+worn links and limits. There is no lease: every write states what it read, so of two at once one
+finds the work done. Progress is saved after the work; who is killed in between repeats a step.
 """
 
+import json
+import uuid
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from amem_integrations.core.filters import match
-from amem_integrations.core.io import IO
-from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.io import IO, Point
+from amem_integrations.core.namespace import Namespace, encode
 from amem_integrations.errors import NoteNotFoundError
+from amem_integrations.formation.similarity import SHOWN
 from amem_integrations.lifecycle.audits import audit, audit_due
-from amem_integrations.lifecycle.co_use import bridge
-from amem_integrations.lifecycle.consensus import SHOWN, agree, usual_nearness
-from amem_integrations.lifecycle.counting import Occasions, count_uses
-from amem_integrations.lifecycle.echo import clusters_of, cocoon
+from amem_integrations.lifecycle.co_use import clusters_of, echo_index, link_co_used
+from amem_integrations.lifecycle.consensus import agree, usual_nearness
+from amem_integrations.lifecycle.feedback import Occasions, count_uses
 from amem_integrations.lifecycle.lineage import settle_proposals
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.progress import Kept, as_of, read_kept, save_kept
-from amem_integrations.lifecycle.settle import Settled, make_room, settle, thin_out
-from amem_integrations.stores.codec import micros, moment, note_from, within
+from amem_integrations.lifecycle.settle import Settled, archive_excess, archive_short, settle
+from amem_integrations.stores.codec import META_ID, micros, moment, note_from, within
 from amem_integrations.stores.read import load, namespaces
 from amem_integrations.stores.uses import all_uses, drop_uses, uses_since
 
 COMPARED = 512
 """How many new notes are compared with the others at a time; each asks the whole namespace."""
 _PAGE = 64
-# Small, as whoever else is on the loop waits for so many of these questions.
+# Small, so that other tasks of the event loop wait less.
 _COMPARED_AT_ONCE = 16
 _SWEPT = 256
 # Reports of other processes may arrive after later ones.
@@ -40,20 +41,20 @@ _LATE = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class Maintained:
-    """What was done, in numbers; such reports can be added up.
+    """What maintenance did, in numbers; such reports can be added up.
 
     Attributes:
         uses: reports counted.
-        links: weights moved.
-        bridged: links made.
+        links: link weights changed.
+        co_used: co-use links made.
         pruned: links removed.
-        compared: new notes held against the others.
-        supported: notes whose figures that changed.
-        tiers: notes that changed theirs.
-        archived: short notes set aside.
-        audited: notes that keep being contradicted, put under audit.
-        applied: proposals that had waited.
-        left: whether there is more to do than was done at once.
+        compared: new notes compared with the others.
+        supported: notes whose confirmations or supports that changed.
+        tiers: notes that changed their tier.
+        archived: notes archived.
+        audited: notes put under audit.
+        applied: proposals applied.
+        left: whether there is more to do.
 
     Examples:
         >>> note = memory.add("Tea is served at four")
@@ -65,7 +66,7 @@ class Maintained:
 
     uses: int = 0
     links: int = 0
-    bridged: int = 0
+    co_used: int = 0
     pruned: int = 0
     compared: int = 0
     supported: int = 0
@@ -76,17 +77,14 @@ class Maintained:
     left: bool = False
 
     def __add__(self, other: "Maintained") -> "Maintained":
-        names = [each.name for each in fields(self) if each.name != "left"]
+        names = [item.name for item in fields(self) if item.name != "left"]
         sums = {name: getattr(self, name) + getattr(other, name) for name in names}
         return replace(Maintained(left=self.left or other.left), **sums)
 
 
 async def maintain(io: IO, namespace: Namespace, policy: Policy, analyst: str) -> Maintained:
-    """Do what is due in one namespace. Where nothing is, that costs a few counts.
-
-    Raises StoreError; what was done until then stays done.
-    """
-    work = _Work(io, namespace, policy, analyst, await read_kept(io, namespace))
+    """Do what is due in one namespace. Raises StoreError; what was done until then stays done."""
+    work = _Work(io, namespace, policy, analyst, await read_progress(io, namespace))
     return await work.do()
 
 
@@ -95,37 +93,98 @@ async def maintain_all(io: IO, policy: Policy, analyst: str) -> Maintained:
     total = Maintained()
     for namespace in await namespaces(io):
         total += await maintain(io, namespace, policy, analyst)
-        # Whoever else is on the loop has a turn.
+        # Let other tasks of the event loop run.
         await io.sleep(0)
     return total
 
 
 async def maintain_if_due(io: IO, policy: Policy, analyst: str) -> timedelta:
-    """`maintain_all`, unless somebody did so within `policy.due`; how long until the next time.
+    """`maintain_all`, unless it was done within `policy.due`; returns how long until the next time.
 
     Of several workers that ask at once, one does it.
     """
     now = io.now()
-    kept = as_of(await read_kept(io, None), now + _LATE)
-    if kept.done is not None and now - kept.done < policy.due:
-        return kept.done + policy.due - now
-    if await save_kept(io, None, replace(kept, done=now)) is not None:
+    progress = (await read_progress(io, None)).until(now + _LATE)
+    if progress.done is not None and now - progress.done < policy.due:
+        return progress.done + policy.due - now
+    if await _save_progress(io, None, replace(progress, done=now)) is not None:
         await maintain_all(io, policy, analyst)
     return policy.due
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far maintenance of a namespace has come; one point for each namespace.
+
+    done: when it was last done. uses: up to when reports of use are counted. notes: up to which
+    `updated_at` notes were compared. swept: when all notes were last swept; place: the id that a
+    sweep has come to. version: raised by each write; 0 if nothing was written yet.
+    """
+
+    done: datetime | None = None
+    uses: datetime | None = None
+    notes: datetime | None = None
+    swept: datetime | None = None
+    place: str | None = None
+    version: int = 0
+
+    def until(self, latest: datetime) -> "Progress":
+        """Return the progress without times after `latest`, which a wrong clock gave."""
+        times = {"done": self.done, "uses": self.uses, "swept": self.swept}
+        wrong = {name: None for name, at in times.items() if at is not None and at > latest}
+        return replace(self, **wrong)
+
+
+_TIMES = ("done", "uses", "notes", "swept")
+
+
+async def read_progress(io: IO, namespace: Namespace | None) -> Progress:
+    """Return the progress of a namespace; None: of the whole store, which has `done` only."""
+    points = await io.engine.get([_progress_id(namespace)])
+    if not points:
+        return Progress()
+    data: dict[str, Any] = json.loads(points[0].payload["kept"])
+    times = {name: moment(data[name]) for name in _TIMES if name in data}
+    return Progress(**times, place=data.get("place"), version=points[0].payload["version"])
+
+
+async def _save_progress(
+    io: IO, namespace: Namespace | None, progress: Progress
+) -> Progress | None:
+    """Write progress and return it; None if another wrote since it was read."""
+    after = replace(progress, version=progress.version + 1)
+    times = {name: getattr(after, name) for name in _TIMES}
+    data: dict[str, Any] = {name: micros(at) for name, at in times.items() if at is not None}
+    if after.place is not None:
+        data["place"] = after.place
+    payload: dict[str, Any] = {"kind": "kept", "version": after.version, "kept": json.dumps(data)}
+    if namespace is not None:
+        payload["owner"] = encode(namespace)
+    point = Point(_progress_id(namespace), payload)
+    if progress.version == 0:
+        failed = await io.engine.insert([point])
+    else:
+        failed = await io.engine.commit([point], expect={point.id: {"version": progress.version}})
+    return None if failed else after
+
+
+def _progress_id(namespace: Namespace | None) -> str:
+    name = "kept" if namespace is None else f"kept {encode(namespace)}"
+    return str(uuid.uuid5(uuid.UUID(META_ID), name))
+
+
 class _Work:
-    """The maintenance of one namespace. Stops quietly where another one came between."""
+    """The maintenance of one namespace. It stops if another one came between."""
 
     def __init__(
-        self, io: IO, namespace: Namespace, policy: Policy, analyst: str, kept: Kept
+        self, io: IO, namespace: Namespace, policy: Policy, analyst: str, progress: Progress
     ) -> None:
         self._io = io
         self._namespace = namespace
         self._policy = policy
         self._analyst = analyst
         self._now = io.now()
-        self._kept = as_of(kept, self._now + _LATE)
+        self._progress = progress.until(self._now + _LATE)
         self._done = Maintained()
 
     async def do(self) -> Maintained:
@@ -133,11 +192,10 @@ class _Work:
         if going_on and self._sweep_is_due():
             going_on = await self._sweep()
         if going_on:
-            archived = await thin_out(self._io, self._namespace, self._policy, self._analyst)
-            archived += await make_room(self._io, self._namespace, self._policy, self._analyst)
-            self._add(archived=archived)
-            applied = await settle_proposals(self._io, self._namespace, self._policy)
-            self._add(applied=applied)
+            io, namespace, policy = self._io, self._namespace, self._policy
+            archived = await archive_short(io, namespace, policy, self._analyst)
+            archived += await archive_excess(io, namespace, policy, self._analyst)
+            self._add(archived=archived, applied=await settle_proposals(io, namespace, policy))
         if self._done != Maintained() and going_on:
             await self._save(done=self._now)
         return self._done
@@ -146,52 +204,53 @@ class _Work:
         self._done += replace(Maintained(), **counts)
 
     async def _save(self, **changes: datetime | str | None) -> bool:
-        after = await save_kept(self._io, self._namespace, replace(self._kept, **changes))
+        progress = replace(self._progress, **changes)
+        after = await _save_progress(self._io, self._namespace, progress)
         if after is None:
             self._done = replace(self._done, left=True)
             return False
-        self._kept = after
+        self._progress = after
         return True
 
     async def _settle(self, note_ids: Iterable[str]) -> None:
-        held = await load(self._io, sorted(note_ids), self._namespace)
-        for note in list(held.values()):
+        notes = await load(self._io, sorted(note_ids), self._namespace)
+        for note in list(notes.values()):
             if reason := audit_due(note.life, self._now, self._policy):
-                del held[note.id]
+                del notes[note.id]
                 # Somebody may have forgotten it meanwhile.
                 with suppress(NoteNotFoundError):
                     audited = await audit(self._io, note, reason, self._analyst)
                     self._add(audited=int(audited is not note))
-        self._settled(await settle(self._io, held.values(), self._policy, self._analyst))
+        self._settled(await settle(self._io, notes.values(), self._policy, self._analyst))
 
     def _settled(self, settled: Settled) -> None:
         self._add(tiers=settled.tiers, pruned=settled.pruned)
 
     async def _count(self) -> bool:
-        """Reports of use that are new; False if somebody else is at it."""
+        """Count new reports of use; returns False if somebody else does."""
         io = self._io
         until = self._now if io.engine.exclusive else self._now - _LATE
-        uses = await uses_since(io, self._namespace, self._kept.uses, until)
+        uses = await uses_since(io, self._namespace, self._progress.uses, until)
         if not uses:
             return True
         occasions = await Occasions.of(io, self._namespace)
         for start in range(0, len(uses), _PAGE):
             page = uses[start : start + _PAGE]
             links = await count_uses(io, self._namespace, page, occasions, self._policy)
-            bridged = await bridge(io, self._namespace, page, self._policy, self._analyst)
+            made = await link_co_used(io, self._namespace, page, self._policy, self._analyst)
             # All of them, also those that were counted before whoever did it was killed.
             await self._settle({id for use in page for id in use.concerns})
-            self._add(uses=len(page), links=links, bridged=bridged)
+            self._add(uses=len(page), links=links, co_used=made)
             if not await self._save(uses=page[-1].at):
                 return False
             await io.sleep(0)
         return True
 
     async def _compare(self) -> bool:
-        """Notes with new content, with those that may say the same."""
+        """Compare notes with new content with those that may say the same."""
         io, usual, occasions = self._io, None, None
         for _ in range(0, COMPARED, _COMPARED_AT_ONCE):
-            start = None if self._kept.notes is None else micros(self._kept.notes) + 1
+            start = None if self._progress.notes is None else micros(self._progress.notes) + 1
             found = await io.engine.scroll(
                 within(self._namespace),
                 limit=_COMPARED_AT_ONCE,
@@ -223,38 +282,38 @@ class _Work:
         return True
 
     def _sweep_is_due(self) -> bool:
-        swept = self._kept.swept
-        return self._kept.place is not None or (
+        swept = self._progress.swept
+        return self._progress.place is not None or (
             swept is None or self._now - swept >= self._policy.due
         )
 
     async def _sweep(self) -> bool:
-        """All notes, page by page, from where the last round was broken off."""
+        """Settle all notes, page by page, from where the last sweep was broken off."""
         io, where = self._io, within(self._namespace, match("status", *SHOWN))
-        while page := await io.engine.scroll(where, limit=_SWEPT, after=self._kept.place):
+        while page := await io.engine.scroll(where, limit=_SWEPT, after=self._progress.place):
             notes = map(note_from, page)
             self._settled(await settle(io, notes, self._policy, self._analyst))
             if not await self._save(place=page[-1].id):
                 return False
             await io.sleep(0)
         await drop_uses(io, self._namespace, self._now - self._policy.log)
-        await self._open_up()
+        await self._link_clusters()
         return await self._save(place=None, swept=self._now)
 
-    async def _open_up(self) -> None:
-        """Where links keep to what is alike anyway, let fewer sessions do for a bridge."""
+    async def _link_clusters(self) -> None:
+        """If the echo index is high, link clusters by co-use in one session fewer."""
         uses = await all_uses(self._io, self._namespace)
         if not any(len(use.notes) > 1 for use in uses):
             return
         clusters, links = await clusters_of(self._io, self._namespace, self._policy)
-        if cocoon(clusters, links) > self._policy.cocoon:
-            bridged = await bridge(
+        if echo_index(clusters, links) > self._policy.echo:
+            made = await link_co_used(
                 self._io,
                 self._namespace,
                 uses,
                 self._policy,
                 self._analyst,
-                sessions=max(1, self._policy.bridged - 1),
+                sessions=max(1, self._policy.co_used - 1),
                 is_wanted=lambda pair: clusters.get(pair[0]) != clusters.get(pair[1]),
             )
-            self._add(bridged=bridged)
+            self._add(co_used=made)

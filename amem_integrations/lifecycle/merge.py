@@ -1,15 +1,19 @@
-"""Merging a note into an older one that says the same.
+"""Merging a note into an older one that says the same, and whether two notes do.
 
-The older one stays and gains what was understood of the other: terms, links, occasions. The
-other is archived and leads to it. Both are revisions (the first only where something is
-gained); reverting the one, and restoring the other, undoes it. What happened to the notes
-(`Life`) is counted on, and is not undone.
+Nearness by meaning cannot tell "at 3" from "at 4", so all words must agree, in their order, except
+for spelling, punctuation and the few words of `_IGNORED`. The older note gains terms, links and
+occasions of the other, which is archived and leads to it. Both are revisions: reverting the one and
+restoring the other undoes it, except for the counts of their lives. Ours, not the paper's.
 """
 
-from collections.abc import Iterable
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from amem_integrations.core.io import IO
+from amem_integrations.analysts.turns import depends_on_day, depends_on_speaker
+from amem_integrations.core.io import IO, Vector
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import (
     CONTRADICTS,
@@ -27,24 +31,189 @@ from amem_integrations.core.status import Life
 from amem_integrations.formation.validate import MAX_LINKS
 from amem_integrations.lifecycle.consensus import is_support
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.tiers import came_up, most_conflicts, occasion, seeded
+from amem_integrations.lifecycle.tenure import (
+    came_up,
+    life_of,
+    most_conflicts,
+    occasion,
+    said_at,
+)
 from amem_integrations.revisions.change import change_notes, revised
 from amem_integrations.stores.read import load, with_links
+
+MAX_CHARS = 4_000
+_TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d]+(?:['’][^\W\d]+)*|[^\w\s]")
+# What may stand or be missing without a difference; "?" is not among them, nor is any sign
+# that can be an operator, a currency or a minus.
+_MARKS = frozenset(".,;!:\"'…“”‘’。、；「」『』（）()")
+_IGNORED = frozenset(("the", "please", "oh", "um", "uh", "hey"))
+_SHORTENED = (
+    (re.compile(r"\bwon['’]t\b", re.IGNORECASE), "will not"),
+    (re.compile(r"\bcan(?:['’]t|not)\b", re.IGNORECASE), "can not"),
+    (re.compile(r"n['’]t\b", re.IGNORECASE), " not"),
+    (re.compile(r"\bI['’]m\b", re.IGNORECASE), "I am"),
+    (re.compile(r"['’]re\b", re.IGNORECASE), " are"),
+    (re.compile(r"['’]ll\b", re.IGNORECASE), " will"),
+    (re.compile(r"['’]ve\b", re.IGNORECASE), " have"),
+)
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS, start=2)}
+# Words that stand for what was said before them.
+_POINTING = re.compile(
+    r"\b(?:he|him|his|she|hers?|they|them|their|theirs|it|its|this|that|these|those|here|there"
+    r"|(?:the )?(?:other|same|former|latter|last|first|next) one|so do|neither)\b"
+    r"|[他她它这那]",
+    re.IGNORECASE,
+)
+# What answers something says nothing without it, and neither do a word or two.
+_ANSWER = re.compile(
+    r"\s*(?:(?:yes|yeah|yep|no|nope|ok|okay|sure|right|exactly|agreed|deal|done|true|fine|good"
+    r"|great|perfect|thanks|thank you|me too|same here)\b|[好是对不行嗯哦])",
+    re.IGNORECASE,
+)
+_LEAST_WORDS = 3
+# What happened once can happen again, and is not the same then.
+_HAPPENED = re.compile(
+    r"\b(?:\w{2,}ed|was|were|had|did|went|got|made|took|came|saw|met|bought|sold|sent|found|lost"
+    r"|left|gave|told|said|wrote|read|ran|won|ate|drank|slept|broke|fell|flew|drove|spent|paid"
+    r"|cut|put|began|spoke|heard|felt|thought|brought|caught|taught|built|hurt|swam|rode|woke)\b"
+    r"|[了过]",
+    re.IGNORECASE,
+)
+# Who is linked in one of these ways takes part in a change of mind.
+_CORRECTING = frozenset((CORRECTS, CONTRADICTS))
+_MERGED = (Status.FORMED, Status.PLAIN)
+
 
 # These say something of the very note that made them or that they lead to.
 _OWN = frozenset((REPEATS, CORRECTS, CONTRADICTS, DISTILS))
 
 
+# -- whether notes say the same ----------------------------------------------------------------
+
+
+def statement_of(note: Note) -> tuple[str, ...] | None:
+    """Return what notes that say the same have in common; None for one that is not to be merged.
+
+    It is the words that make a difference, and speaker, day and session where the words depend on
+    them. Not to be merged are values and notes with a time to live, notes that are contested,
+    outdated or correct another, mere answers, and texts too long to compare word by word.
+    """
+    if note.status not in _MERGED or len(note.content) > MAX_CHARS:
+        return None
+    if note.value_json is not None or note.parts is not None or note.ttl is not None:
+        return None
+    if note.contested_by or note.valid_until is not None or note.merged_into is not None:
+        return None
+    if any(link.kind in _CORRECTING for link in note.links):
+        return None
+    said = tokens(note.content)
+    if _count_words(said) < _LEAST_WORDS or _ANSWER.match(note.content):
+        return None
+    return (*_circumstances(note), *said)
+
+
+def _circumstances(note: Note) -> tuple[str, str, str]:
+    """Speaker, day and session, where the words depend on them.
+
+    A note that depends on what is not known of it stands alone.
+    """
+    text = note.content
+    day = "" if note.occurred_at is None else note.occurred_at.date().isoformat()
+    who, when, where = "", "", ""
+    if depends_on_speaker(text):
+        who = note.speaker or ""
+    if depends_on_day(text):
+        when = day or note.id
+    elif _HAPPENED.search(text):
+        when = day
+    if _POINTING.search(text):
+        where = note.session or note.id
+    return who, when, where
+
+
+def tokens(text: str) -> tuple[str, ...]:
+    """Return the words and signs of a text that make a difference, in order."""
+    plain = unicodedata.normalize("NFKC", text)
+    shouted = plain.isupper()
+    for shortened, full in _SHORTENED:
+        plain = shortened.sub(full, plain)
+    found = (match.group() for match in _TOKEN.finditer(plain) if match.group() not in _MARKS)
+    folded = (
+        # "IT" is not "it", unless everything is in capitals.
+        token if len(token) > 1 and token.isupper() and not shouted else token.casefold()
+        for token in found
+    )
+    return tuple(_DIGITS.get(token) or token for token in folded if token not in _IGNORED)
+
+
+def _count_words(found: tuple[str, ...]) -> int:
+    """How many words there are; of a script without spaces, two signs count as one."""
+    return sum(max(1, len(token) // 2) if token[0] >= "\u2e80" else 1 for token in found)
+
+
+def differ(older: Note, newer: Note) -> bool:
+    """Return whether a note cannot stand for a later one with the same statement."""
+    return older.status is not Status.FORMED or newer.metadata_json not in (
+        "{}",
+        older.metadata_json,
+    )
+
+
+async def find_same(io: IO, notes: Sequence[Note], similarity: float) -> dict[str, list[str]]:
+    """Return ids of older notes, each with the ids of the notes to merge into it.
+
+    They have one statement, and vectors, which include how they are understood, near each other.
+    """
+    groups: dict[tuple[str, ...], list[Note]] = {}
+    for note in sorted(notes, key=lambda note: (note.created_at, note.id)):
+        if (statement := statement_of(note)) is not None:
+            groups.setdefault(statement, []).append(note)
+    found: dict[str, list[str]] = {}
+    for group in groups.values():
+        if len(group) < 2:
+            continue
+        points = await io.engine.get([note.id for note in group], vectors=True)
+        vectors = {point.id: point.dense for point in points}
+        heads: list[Note] = []
+        for note in group:
+            same = (
+                head
+                for head in heads
+                if not differ(head, note)
+                and _cosine_of(vectors.get(head.id, ()), vectors.get(note.id, ())) >= similarity
+            )
+            if (head := next(same, None)) is None:
+                heads.append(note)
+            else:
+                found.setdefault(head.id, []).append(note.id)
+    return found
+
+
+def _cosine_of(one: Sequence[Vector], other: Sequence[Vector]) -> float:
+    """The cosine of two notes' vectors, passage by passage, the worst of them."""
+    if len(one) != len(other):
+        return -1.0
+    return min((_cosine(a, b) for a, b in zip(one, other, strict=True)), default=-1.0)
+
+
+def _cosine(a: Vector, b: Vector) -> float:
+    norm = math.hypot(*a) * math.hypot(*b)
+    return sum(x * y for x, y in zip(a, b, strict=True)) / norm if norm else 0.0
+
+
+# -- merging -----------------------------------------------------------------------------------
+
+
 async def merge(
     io: IO, older: Note, newer: Note, why: str, analyst: str, policy: Policy
 ) -> Note | None:
-    """Merge `newer` into `older`, which is returned; None if one was changed, and nothing done.
+    """Merge `newer` into `older` and return that; None, with nothing done, if one was changed.
 
-    Both with the links of both directions. What refers to the older one finds what it found
-    before; what refers to the newer one is led on to the older.
+    Both come with the links of both directions. Who asks for the newer one is led to the older.
     """
     now = io.now()
-    wanted = inherited(older, newer)
+    wanted = _inherited_links(older, newer)
     present = await load(io, [link.to for link in wanted], older.namespace)
     links = [link for link in wanted if _at_hand(present.get(link.to))]
     before = replace(older, links=older.outgoing)
@@ -56,38 +225,33 @@ async def merge(
     )
     if after != before:
         after = revised(before, after, "merged", newer.id, now, analyst, reason=why)
-    after = replace(after, life=together(older, newer, policy))
+    after = replace(after, life=_joined_lives(older, newer, policy))
     aside = newer.evolve(status=Status.ARCHIVED, merged_into=older.id, links=newer.outgoing)
     aside = revised(newer, aside, "merged", older.id, now, analyst, reason=why)
     return after if await change_notes(io, [(before, after), (newer, aside)]) else None
 
 
-def inherited(older: Note, newer: Note) -> list[Link]:
-    """The links by which the older note is to reach what the newer one was linked with.
+def _inherited_links(older: Note, newer: Note) -> list[Link]:
+    """Return links from the older note to what the newer one is linked with, the strongest first.
 
-    Made by the older one itself, whoever made them before; the strongest, up to MAX_LINKS. The
-    others keep theirs to the newer one, so that it has them when it is restored.
+    At most MAX_LINKS. The newer note keeps its own, for when it is restored.
     """
     known = {older.id, newer.id, *(link.other(older.id) for link in older.links)}
     found: dict[str, Link] = {}
-    for link in sorted(newer.links, key=lambda each: (-each.weight, each.other(newer.id))):
+    for link in sorted(newer.links, key=lambda link: (-link.weight, link.other(newer.id))):
         other = link.other(newer.id)
         if other not in known and link.kind not in _OWN and len(found) < MAX_LINKS:
             found.setdefault(other, replace(link, source=older.id, to=other))
     return list(found.values())
 
 
-def together(older: Note, newer: Note, policy: Policy) -> Life:
-    """What happened to two notes that say the same, as of one.
-
-    The newer one is a repetition: on an occasion of its own it confirms the older one.
-    """
-    one, other = seeded(older), newer.life
-    said = newer.occurred_at or newer.created_at
-    label = occasion(newer.session, said)
-    life = came_up(one, label, said, policy)
-    for each in other.occasions:
-        life = came_up(life, each, other.confirmed_at or said, policy)
+def _joined_lives(older: Note, newer: Note, policy: Policy) -> Life:
+    """Return the lives of two notes that say the same, as one: the newer confirms the older."""
+    one, other = life_of(older), newer.life
+    said = said_at(newer)
+    life = came_up(one, occasion(newer.session, said), said, policy)
+    for label in other.occasions:
+        life = came_up(life, label, other.confirmed_at or said, policy)
     return replace(
         life,
         clean=one.clean + other.clean,
@@ -98,10 +262,10 @@ def together(older: Note, newer: Note, policy: Policy) -> Life:
     )
 
 
-async def linked(io: IO, ids: Iterable[str], namespace: Namespace) -> dict[str, Note]:
-    """The notes as they are now, with the links of both directions."""
-    held = await load(io, ids, namespace)
-    return {note.id: note for note in await with_links(io, list(held.values()))}
+async def load_linked(io: IO, ids: Iterable[str], namespace: Namespace) -> dict[str, Note]:
+    """Return the notes as they are now, with the links of both directions."""
+    notes = await load(io, ids, namespace)
+    return {note.id: note for note in await with_links(io, list(notes.values()))}
 
 
 def _at_hand(note: Note | None) -> bool:

@@ -1,4 +1,4 @@
-"""Every number that the lifecycle goes by, in one place. Ours; the paper has none of this."""
+"""The numbers that the lifecycle goes by. Ours; the paper has none of this."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,40 +24,41 @@ _SOURCES: Mapping[str | None, float] = {
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How notes are believed, kept and set aside. Shares and confidences lie in [0, 1].
+    """How far notes are believed, how long they are kept at hand, and when links change.
+
+    Shares and confidences lie in [0, 1].
 
     Attributes:
-        sources: how far each kind of source is believed (S); None: nobody said.
-        half_lives: after how long without being confirmed half of the confidence is gone, by tier.
-        confirmations: how many of them lengthen the half-life, at most.
-        occasions: on how many a short note must have come up to become mid.
+        sources: how far each kind of source is believed; None: unknown source.
+        half_lives: after how long without confirmation half of the confidence is gone, by tier.
+        confirmations: how many confirmations lengthen the half-life, at most.
+        occasions: on how many occasions a short note must come up to become mid.
         segment: in a namespace of one session, turns this far apart are occasions of their own.
         settled: how long a note is mid before it may become long.
         revised_most: with how many revisions in that time at most.
-        unsettled: with how many it falls a tier.
-        most_short: how many short notes a namespace holds; those least believed are archived.
-        most_notes: how many notes in all; None for any number.
-        together: what a link gains of what it lacks when its notes are used together.
-        apart: what it keeps when they conflict.
-        link_half_life: after how long unused half of its weight is gone.
+        unsettled: with how many revisions it falls a tier.
+        most_short: how many short notes a namespace keeps; the least believed are archived.
+        most_notes: how many notes it keeps in all; None for any number.
+        together: the share of what its weight lacks that a link gains by use.
+        apart: the share of its weight that a link keeps when its notes conflict.
+        link_half_life: after how long without use half of a link's weight is gone.
         pruned: the weight under which a link is removed.
-        bridged: in how many sessions notes must be used together to be linked.
-        same: the cosine from which on two notes may say the same; nearness that is usual in the
-            namespace is never enough.
-        path: the confidence of a way to a note under which what links add to its score shrinks.
-        drop: whether nothing is found by such a way instead.
-        in_a_row: conflicting uses that call for an audit, without a clean one between.
-        repeated: or this many of them within the time `within`.
+        co_used: in how many sessions notes must be used together to be linked.
+        same: the cosine from which on two notes may say the same.
+        path: the confidence of a path under which links add less to a score.
+        drop: whether such paths find nothing instead.
+        in_a_row: how many conflicting uses in a row call for an audit.
+        repeated: or how many within the time `within` without a clean use between.
         within: that time.
-        trust_gap: by which share less believed than its target a note may be and still change it.
-        cocoon: the index over which bridges are looked for.
-        idle: when a mid note counts as idle.
+        trust_gap: the share by which a note may be believed less than a note that it changes.
+        echo: the echo index over which more co-use links are made.
+        idle: after how long a mid note counts as idle.
         active: how recent a use is that counts as activity.
         log: how long reports of use are kept.
         due: how long maintenance waits after the last.
 
     Raises:
-        InvalidInputError: a value lies where it may not.
+        InvalidInputError: a value is of the wrong type or out of range.
 
     Examples:
         >>> from amem_integrations import AgenticMemory, Policy
@@ -83,7 +84,7 @@ class Policy:
     apart: float = 0.7
     link_half_life: timedelta = timedelta(days=90)
     pruned: float = 0.05
-    bridged: int = 3
+    co_used: int = 3
     same: float = 0.8
     path: float = 0.15
     drop: bool = False
@@ -91,7 +92,7 @@ class Policy:
     repeated: int = 3
     within: timedelta = timedelta(days=90)
     trust_gap: float = 0.2
-    cocoon: float = 0.6
+    echo: float = 0.6
     idle: timedelta = timedelta(days=60)
     active: timedelta = timedelta(days=30)
     log: timedelta = timedelta(days=180)
@@ -122,20 +123,20 @@ class Policy:
             raise InvalidInputError(f"drop is True or False; got {self.drop!r}.")
 
 
-_SHARES = ("together", "apart", "pruned", "same", "path", "trust_gap", "cocoon")
+_SHARES = ("together", "apart", "pruned", "same", "path", "trust_gap", "echo")
 _SPANS = ("settled", "within", "idle", "active", "log", "due")
 _COUNTS: Mapping[str, int] = {
     "confirmations": 0,
     "revised_most": 0,
     "most_notes": 0,
-    **dict.fromkeys(("most_short", "occasions", "bridged"), 1),
+    **dict.fromkeys(("most_short", "occasions", "co_used"), 1),
     **dict.fromkeys(("in_a_row", "repeated", "segment", "unsettled"), 1),
 }
 _ANY = ("most_notes", None)
 
 
 def _each_of(name: str, given: object, wanted: Mapping[Any, Any]) -> dict[str, Any]:
-    """What a mapping of the policy says of each of `wanted`, named for a message."""
+    """Return the values of a mapping by their name in a message."""
     if not isinstance(given, Mapping):
         raise InvalidInputError(f"{name} is a mapping; got {type(given).__name__}.")
     known = cast("Mapping[Any, Any]", given)
@@ -148,7 +149,7 @@ DEFAULT_POLICY = Policy()
 
 
 def policy_of(lifecycle: object) -> Policy | None:
-    """What `AgenticMemory(lifecycle=…)` means: False nothing, True the usual policy."""
+    """Return the policy that `AgenticMemory(lifecycle=…)` means, None for False."""
     if isinstance(lifecycle, Policy):
         return lifecycle
     if not isinstance(lifecycle, bool):

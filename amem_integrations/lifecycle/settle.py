@@ -1,11 +1,10 @@
-"""Settling notes: into the tier they belong in, without links that are worn out, not too many.
+"""Settling notes: tiers, links that are worn out, and archiving what there is too much of.
 
-Each change is a revision of its own that can be undone. `maintain` says which notes are looked
-at; `tiers` and `ties` decide.
+Each change is a revision of its own that can be undone. `maintain` chooses the notes.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,12 +13,10 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Status
 from amem_integrations.core.status import Tier
-from amem_integrations.lifecycle.confidence import confidence
-from amem_integrations.lifecycle.consensus import SHOWN
-from amem_integrations.lifecycle.link_decay import is_worn_out
+from amem_integrations.formation.similarity import SHOWN
+from amem_integrations.lifecycle.confidence import confidence, value
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.tiers import may_move, tier_of
-from amem_integrations.lifecycle.value import worth
+from amem_integrations.lifecycle.tenure import is_worn_out, may_move, tier_of
 from amem_integrations.revisions.archive import archive
 from amem_integrations.revisions.change import change_notes, revised
 from amem_integrations.stores.codec import within
@@ -41,17 +38,16 @@ class Settled:
 
 
 async def settle(io: IO, notes: Iterable[Note], policy: Policy, analyst: str) -> Settled:
-    """Prune and move those of `notes` where that is due.
+    """Prune links and change tiers of `notes` where that is due.
 
-    A note that waits to be formed is left to whoever forms it; one that keeps changing, to the
-    next time.
+    Raw notes are skipped; a note that keeps changing is left to the next time.
     """
     total = Settled()
     for note in notes:
         done = await _settle(io, note, policy, analyst)
         total += done
         if done != Settled():
-            # Whoever else is on the loop has a turn.
+            # Let other tasks of the event loop run.
             await io.sleep(0)
     return total
 
@@ -74,15 +70,15 @@ async def _settle(io: IO, note: Note, policy: Policy, analyst: str) -> Settled:
             if step.tiers:
                 return done
             continue
-        held = await load(io, [note.id], note.namespace)
-        if note.id not in held:
+        notes = await load(io, [note.id], note.namespace)
+        if note.id not in notes:
             return done
-        note = held[note.id]
+        note = notes[note.id]
     return done
 
 
 def _pruned(note: Note, now: datetime, policy: Policy, analyst: str) -> Note | None:
-    """The note without the links that are worn out; None where none is."""
+    """The note without worn-out links; None if it has none."""
     links = tuple(link for link in note.outgoing if not is_worn_out(link, now, policy))
     if len(links) == len(note.outgoing):
         return None
@@ -91,28 +87,26 @@ def _pruned(note: Note, now: datetime, policy: Policy, analyst: str) -> Note | N
 
 
 async def _moved(io: IO, note: Note, now: datetime, policy: Policy, analyst: str) -> Note | None:
-    """The note in the tier that it belongs in; None where it is there."""
+    """The note in the tier that it belongs in; None if it is there."""
     if not may_move(note, now, policy):
         return None
     tier = tier_of(note, await revisions(io, note), now, policy)
     if tier is note.tier:
         return None
-    # One more, as for whatever is put down of a note's life.
+    if note.tier is Tier.SHORT:
+        reason = "it came up on several occasions"
+    else:
+        reason = "it stayed as it is" if tier is Tier.LONG else "it was revised again and again"
+    # `counted` rises as with any other write of a life.
     life = replace(note.life, tiered_at=now, counted=note.life.counted + 1)
     after = replace(note, tier=tier, life=life)
-    return revised(note, after, "tiered", note.id, now, analyst, reason=_why(note.tier, tier))
+    return revised(note, after, "tiered", note.id, now, analyst, reason=reason)
 
 
-def _why(before: Tier, after: Tier) -> str:
-    if before is Tier.SHORT:
-        return "it came up on several occasions"
-    return "it stayed as it is" if after is Tier.LONG else "it was revised again and again"
+async def archive_short(io: IO, namespace: Namespace, policy: Policy, analyst: str) -> int:
+    """Archive the least believed short notes beyond the policy's limit; returns how many.
 
-
-async def thin_out(io: IO, namespace: Namespace, policy: Policy, analyst: str) -> int:
-    """Archive the least believed short notes beyond as many as there may be; how many.
-
-    What a caller keeps as a value is left alone, and so is what waits to be formed.
+    Values and raw notes are left alone.
     """
     short = both(match("status", *_SETTLED), Not(match("tier", Tier.MID, Tier.LONG)))
     where = within(namespace, short)
@@ -121,15 +115,15 @@ async def thin_out(io: IO, namespace: Namespace, policy: Policy, analyst: str) -
     now = io.now()
     notes = [note for note in await every_note(io, where) if _is_movable(note)]
     notes.sort(key=lambda note: (confidence(note, now, policy), note.created_at))
-    excess = max(0, len(notes) - policy.most_short)
+    excess = notes[: max(0, len(notes) - policy.most_short)]
     reason = f"the least believed of more than {policy.most_short} short notes"
-    return await archive(io, _oldest_first(notes[:excess]), reason, analyst=analyst)
+    return await _archive_oldest_first(io, excess, reason, analyst)
 
 
-async def make_room(io: IO, namespace: Namespace, policy: Policy, analyst: str) -> int:
-    """Archive what is worth least beyond as many notes as there may be in all; how many.
+async def archive_excess(io: IO, namespace: Namespace, policy: Policy, analyst: str) -> int:
+    """Archive the notes of least value beyond the policy's limit in all; returns how many.
 
-    Left alone is what `thin_out` leaves alone.
+    Values and raw notes are left alone.
     """
     where = within(namespace, match("status", *SHOWN))
     most = policy.most_notes
@@ -139,15 +133,17 @@ async def make_room(io: IO, namespace: Namespace, policy: Policy, analyst: str) 
     notes = await every_note(io, where)
     links = Counter(end for note in notes for link in note.outgoing for end in (note.id, link.to))
     movable = [note for note in notes if _is_movable(note)]
-    movable.sort(key=lambda each: (worth(each, links[each.id], now, policy).value, each.created_at))
-    excess = max(0, len(notes) - most)
-    reason = f"worth least of more than {most} notes"
-    return await archive(io, _oldest_first(movable[:excess]), reason, analyst=analyst)
+    movable.sort(key=lambda note: (value(note, links[note.id], now, policy).value, note.created_at))
+    excess = movable[: max(0, len(notes) - most)]
+    return await _archive_oldest_first(
+        io, excess, f"of the least value of more than {most} notes", analyst
+    )
 
 
 def _is_movable(note: Note) -> bool:
     return note.status in _SETTLED and note.value_json is None and note.parts is None
 
 
-def _oldest_first(notes: Sequence[Note]) -> list[Note]:
-    return sorted(notes, key=lambda note: note.created_at)
+async def _archive_oldest_first(io: IO, notes: list[Note], reason: str, analyst: str) -> int:
+    notes.sort(key=lambda note: note.created_at)
+    return await archive(io, notes, reason, analyst=analyst)

@@ -17,7 +17,7 @@ from amem_integrations.core.note import Hit, Link, Note, Revision, as_utc
 from amem_integrations.core.usage import UsageReport
 from amem_integrations.embedders.rerankers import RerankerSpec
 from amem_integrations.formation.state import Mode
-from amem_integrations.lifecycle.belief import all_believed, believed
+from amem_integrations.lifecycle.confidence import all_believed, believed
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.memory import operations, pipeline, turns
 from amem_integrations.memory.admin import Admin

@@ -13,11 +13,10 @@ from amem_integrations.lifecycle import lineage
 from amem_integrations.lifecycle import maintain as maintaining
 from amem_integrations.lifecycle.audits import DECISIONS, Audit, Decision
 from amem_integrations.lifecycle.confidence import Explanation, explain
-from amem_integrations.lifecycle.consolidate import SIMILARITY, apply, plan
+from amem_integrations.lifecycle.consolidate import SIMILARITY, Consolidation, apply, plan
 from amem_integrations.lifecycle.feedback import Report, feedback, feedback_from_reply, ways_of
 from amem_integrations.lifecycle.lineage import Undone
 from amem_integrations.lifecycle.maintain import Maintained
-from amem_integrations.lifecycle.plan import Consolidation
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
 from amem_integrations.memory.operations import (
     MemoryPart,

@@ -58,9 +58,10 @@ class Entry:
     def coherent(self) -> tuple[Revision, ...]:
         """The newest revisions that lead to the note as it is, without a gap."""
         now = {name: _comparable(name, value) for name, value in state_of(self.note).items()}
+        # It also changes unrecorded, as when a note is parked.
+        del now["status"]
         joined: list[Revision] = []
         for revision in reversed(self.revisions):
-            # A status also changes unrecorded, as when a note is parked.
             changes = {name: change for name, change in revision.changes.items() if name in now}
             after = {name: _comparable(name, change.after) for name, change in changes.items()}
             if now | after != now:

@@ -16,7 +16,7 @@ from amem_integrations.core.io import run
 from amem_integrations.core.note import Note, Status
 from amem_integrations.embedders.embedder import NamedEmbedder
 from amem_integrations.lifecycle.audits import audit
-from amem_integrations.lifecycle.echo import clusters_of, cocoon
+from amem_integrations.lifecycle.co_use import clusters_of, echo_index
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
 from amem_integrations.recall.dedupe import same_as
 from amem_integrations.revisions.proposals import Proposal, proposal_point
@@ -125,7 +125,7 @@ def test_a_contradicted_note_is_traced_to_the_other(memory: AgenticMemory) -> No
 def test_the_cocoon_index_is_the_one_that_maintenance_goes_by(memory: AgenticMemory) -> None:
     memory.add_many(SAID)
     found = run(clusters_of(io_of(memory), ("default",), DEFAULT_POLICY))
-    assert memory.admin.health("default")["cocoon"] == pytest.approx(cocoon(*found))
+    assert memory.admin.health("default")["echo"] == pytest.approx(echo_index(*found))
 
 
 def test_cost_is_by_note(memory: AgenticMemory) -> None:
@@ -154,7 +154,7 @@ def test_a_namespace_has_nothing_of_another(memory: AgenticMemory) -> None:
     memory.add_many(SAID)
     elsewhere = memory.admin.health("elsewhere")
     assert {elsewhere[name] for name in ("notes", "formed", "short", "proposals")} == {0}
-    assert {"calls_per_note", "orphans", "cocoon"}.isdisjoint(elsewhere)
+    assert {"calls_per_note", "orphans", "echo"}.isdisjoint(elsewhere)
 
 
 async def test_both_forms_measure_the_same(memory: AgenticMemory) -> None:
@@ -173,7 +173,7 @@ def test_on_other_engines_the_same_is_measured(kind: str) -> None:
         health = memory.admin.health("default")
     names = ("formed", "links_per_note", "orphans", "uncounted", "calls_per_note", "transparency")
     assert [health[name] for name in names] == [3, 1, 0, 1, 1, 1]
-    assert health["cocoon"] == pytest.approx(-2 / 9)
+    assert health["echo"] == pytest.approx(-2 / 9)
 
 
 # -- what it is ------------------------------------------------------------------------------
@@ -238,10 +238,10 @@ def test_no_two_figures_have_one_name_and_each_fits_a_line() -> None:
 
 def test_the_policy_says_when_a_cocoon_is_one() -> None:
     vitals = Vitals(NOW, DEFAULT_POLICY, same_as, str.isascii)
-    strict = figures(vitals, Told({}, cocoon=0.3), Policy(cocoon=0.2))
-    assert "cocoon" in {each.name for each in strict if each.worry}
-    assert not told(cocoon=0.6)["cocoon"].worry
-    assert told(cocoon=0.61)["cocoon"].worry
+    strict = figures(vitals, Told({}, echo=0.3), Policy(echo=0.2))
+    assert "echo" in {each.name for each in strict if each.worry}
+    assert not told(echo=0.6)["echo"].worry
+    assert told(echo=0.61)["echo"].worry
 
 
 def test_many_short_notes_are_no_worry_where_nobody_looks_after_them() -> None:

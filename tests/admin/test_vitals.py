@@ -112,7 +112,7 @@ def test_stability_is_of_the_mid_and_long_notes_that_were_left_as_they_were() ->
     assert of(*entries, mid[2], made("e", tier=Tier.LONG), short).stability == 0.75
 
 
-@pytest.mark.parametrize("kind", ["tiered", "pruned", "bridged", "formed"])
+@pytest.mark.parametrize("kind", ["tiered", "pruned", "co-used", "formed"])
 def test_what_changes_nothing_of_what_a_note_says_does_not_unsettle_it(kind: str) -> None:
     assert of(changed(made("a", tier=Tier.MID), kind, GONE)).stability == 1
 

@@ -8,7 +8,7 @@ from amem_integrations import AgenticMemory
 from amem_integrations.core.io import run
 from amem_integrations.core.note import Link, Note
 from amem_integrations.lifecycle.maintain import Maintained
-from amem_integrations.revisions.change import change, revised
+from amem_integrations.revisions.change import change_notes, revised
 from amem_integrations.stores.read import load
 from tests.support import io_of
 
@@ -63,4 +63,4 @@ class Lived:
         after = revised(
             before, replace(before, links=links), "formed", source, self.days(), "tests"
         )
-        assert run(change(io_of(self.memory), [(before, after)]))
+        assert run(change_notes(io_of(self.memory), [(before, after)]))

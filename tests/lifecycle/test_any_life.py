@@ -11,8 +11,6 @@ from itertools import count
 from typing import Any
 
 import pytest
-from amem_integrations.revisions.revise import revised
-from amem_integrations.revisions.supersede import contest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -20,8 +18,9 @@ from amem_integrations import AgenticMemory, Link, Note, Policy, Status
 from amem_integrations.core.io import run
 from amem_integrations.core.status import NEW
 from amem_integrations.lifecycle.audits import audit
-from amem_integrations.lifecycle.plan import Consolidation
-from amem_integrations.revisions.change import change
+from amem_integrations.lifecycle.consolidate import Consolidation
+from amem_integrations.revisions.change import change_notes, revised
+from amem_integrations.revisions.contradiction import contest
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import every_note
 from tests.lifecycle.days import START, Days, Lived
@@ -29,7 +28,7 @@ from tests.support import chat_model, io_of, judgement, open_memory, wiring_of
 
 EXAMPLES = int(os.environ.get("AMEM_TEST_EXAMPLES", "6"))
 # So that one use is enough for a bridge, two occasions for a tier, two conflicts for an audit.
-POLICY = Policy(bridged=1, occasions=2, in_a_row=2, repeated=2)
+POLICY = Policy(co_used=1, occasions=2, in_a_row=2, repeated=2)
 TEXTS = ("The redis cache holds 512 entries.",) * 2 + (
     "Memcached instead of redis is an option.",
     "The violin lesson is on Tuesday.",
@@ -69,15 +68,15 @@ class Story(Lived):
         found = run(every_note(io_of(self.memory), within((self.namespace,))))
         return {note.id: note for note in found}
 
-    def bind(self, source: str, to: str, weight: float, kind: str = "bridge") -> None:
+    def bind(self, source: str, to: str, weight: float, kind: str = "co-use") -> None:
         """Give one note a link to another, as a change of its own."""
         before = self.note(source)
         link = Link(source, to, "for a test", self.days(), kind, weight)
         links = (*(each for each in before.outgoing if each.to != to), link)
         after = revised(
-            before, replace(before, links=links), "bridged", source, self.days(), "tests"
+            before, replace(before, links=links), "co-used", source, self.days(), "tests"
         )
-        assert run(change(io_of(self.memory), [(before, after)]))
+        assert run(change_notes(io_of(self.memory), [(before, after)]))
 
     def equals(self) -> list[Note]:
         """The four as they have to be equal again."""
@@ -137,7 +136,17 @@ class Story(Lived):
             return None
         undo = self.back()
         self.bind(self.ids[one], self.ids[other], 0.9, "corrects")
-        run(contest(io_of(self.memory), wiring_of(self.memory).settings, self.note(self.ids[one])))
+        settings = wiring_of(self.memory).settings
+        run(
+            contest(
+                io_of(self.memory),
+                self.note(self.ids[one]),
+                believe=settings.believe,
+                trust_gap=settings.trust_gap,
+                analyst=settings.analyst_name,
+                ledger=settings.ledger,
+            )
+        )
         return undo
 
     def audited(self, one: int, other: int) -> Undo | None:

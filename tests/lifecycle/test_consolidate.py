@@ -11,8 +11,8 @@ from langchain_core.messages import BaseMessage
 
 from amem_integrations import AgenticMemory, Note, Status
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.lifecycle.link_decay import is_worn_out
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
+from amem_integrations.lifecycle.tenure import is_worn_out
 from amem_integrations.testing import ScriptedChatModel
 from tests.lifecycle.engines import open_on
 from tests.support import again, chat_model, judgement, open_memory, replies
@@ -245,7 +245,7 @@ def test_what_is_worth_least_is_archived_until_there_is_room() -> None:
         plan = memory.lifecycle.consolidate(max_notes=3)
         assert len(plan.archived) == 2
         assert {each.note for each in plan.archived} < {note.id for note in old}
-        assert "5 notes where 3 have room; worth" in plan.archived[0].why
+        assert "5 notes where 3 have room; value" in plan.archived[0].why
         memory.lifecycle.apply(plan)
         left = {note.id for note in memory.recent() if note.status is Status.FORMED}
         assert (len(left), new.id in left) == (3, True)

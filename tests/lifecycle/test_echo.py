@@ -5,7 +5,7 @@ import pytest
 from amem_integrations import AgenticMemory
 from amem_integrations.core.io import run
 from amem_integrations.core.note import Link
-from amem_integrations.lifecycle.echo import clusters, cocoon
+from amem_integrations.lifecycle.co_use import clusters, echo_index
 from amem_integrations.lifecycle.maintain import maintain
 from amem_integrations.lifecycle.policy import Policy
 from tests.lifecycle.days import START as NOW
@@ -17,28 +17,30 @@ def links(*pairs: str) -> list[Link]:
     return [Link(one, other, "x", NOW) for one, other in pairs]
 
 
-def test_links_within_clusters_only_are_a_cocoon() -> None:
+def test_links_within_clusters_only_are_a_echo_index() -> None:
     halves = {"a": 0, "b": 0, "c": 1, "d": 1}
-    assert cocoon(halves, links("ab", "cd")) == pytest.approx(0.5)
+    assert echo_index(halves, links("ab", "cd")) == pytest.approx(0.5)
     thirds = {**halves, "e": 2, "f": 2}
-    assert cocoon(thirds, links("ab", "cd", "ef")) == pytest.approx(2 / 3)
+    assert echo_index(thirds, links("ab", "cd", "ef")) == pytest.approx(2 / 3)
 
 
 def test_links_across_clusters_are_none() -> None:
     halves = {"a": 0, "b": 0, "c": 1, "d": 1}
-    assert cocoon(halves, links("ac", "bd")) == pytest.approx(-0.5)
-    assert cocoon(halves, links("ab", "cd", "ac", "bd")) == pytest.approx(0.0)
+    assert echo_index(halves, links("ac", "bd")) == pytest.approx(-0.5)
+    assert echo_index(halves, links("ab", "cd", "ac", "bd")) == pytest.approx(0.0)
 
 
 def test_one_cluster_and_no_links_are_none_either() -> None:
-    assert cocoon({"a": 0, "b": 0}, links("ab")) == 0.0
-    assert cocoon({"a": 0, "b": 1}, []) == 0.0
+    assert echo_index({"a": 0, "b": 0}, links("ab")) == 0.0
+    assert echo_index({"a": 0, "b": 1}, []) == 0.0
 
 
 def test_the_weight_of_links_counts() -> None:
     halves = {"a": 0, "b": 0, "c": 1, "d": 1}
     weak = Link("a", "c", "x", NOW, weight=0.01)
-    assert cocoon(halves, [*links("ab", "cd"), weak]) > cocoon(halves, links("ab", "cd", "ac"))
+    assert echo_index(halves, [*links("ab", "cd"), weak]) > echo_index(
+        halves, links("ab", "cd", "ac")
+    )
 
 
 def test_vectors_that_are_alike_are_a_cluster() -> None:
@@ -62,9 +64,9 @@ def memory() -> AgenticMemory:
     return open_memory(clock=Days(), formation="off", embedder=directions)
 
 
-@pytest.mark.parametrize(("index", "bridged"), [(0.4, 1), (0.9, 0)])
-def test_a_cocoon_is_opened_up_by_bridges_that_fewer_sessions_ask_for(
-    memory: AgenticMemory, index: float, bridged: int
+@pytest.mark.parametrize(("index", "co_used"), [(0.4, 1), (0.9, 0)])
+def test_a_high_echo_index_makes_co_use_links_after_fewer_sessions(
+    memory: AgenticMemory, index: float, co_used: int
 ) -> None:
     days: Days = memory.options.clock  # type: ignore[assignment]
     lived = Lived(memory, days, "a")
@@ -74,6 +76,6 @@ def test_a_cocoon_is_opened_up_by_bridges_that_fewer_sessions_ask_for(
     for session in ("t", "u"):
         lived.use(ids[0], ids[2], session=session)
         lived.use(ids[1], ids[0], session=session)
-    done = run(maintain(io_of(memory), ("a",), Policy(cocoon=index), "tests"))
-    assert done.bridged == bridged
+    done = run(maintain(io_of(memory), ("a",), Policy(echo=index), "tests"))
+    assert done.co_used == co_used
     memory.close()

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amem_integrations.core.note import CONTRADICTS, Link, note_id
-from amem_integrations.lifecycle.link_decay import (
-    bridge_weight,
+from amem_integrations.lifecycle.policy import DEFAULT_POLICY as POLICY
+from amem_integrations.lifecycle.tenure import (
+    co_use_weight,
     divergence,
     is_worn_out,
-    moved,
+    used_link,
     weight_now,
 )
-from amem_integrations.lifecycle.policy import DEFAULT_POLICY as POLICY
 from tests.lifecycle.days import START as NOW
 
 DAY = timedelta(days=1)
@@ -30,17 +30,17 @@ def test_a_link_halves_in_ninety_idle_days() -> None:
 
 
 def test_a_link_that_was_used_is_idle_from_then_on() -> None:
-    used = moved(link(), "used", NOW + 90 * DAY, POLICY)
+    used = used_link(link(), "used", NOW + 90 * DAY, POLICY)
     assert used.weight == pytest.approx(0.25 + 0.1 * 0.75)
     assert weight_now(used, NOW + 180 * DAY, POLICY) == pytest.approx(used.weight / 2)
 
 
 def test_being_used_together_gains_a_tenth_of_what_is_lacking() -> None:
-    assert moved(link(0.5), "used", NOW, POLICY).weight == pytest.approx(0.55)
+    assert used_link(link(0.5), "used", NOW, POLICY).weight == pytest.approx(0.55)
 
 
 def test_a_conflict_takes_three_tenths() -> None:
-    assert moved(link(0.5), "conflict", NOW, POLICY).weight == pytest.approx(0.35)
+    assert used_link(link(0.5), "conflict", NOW, POLICY).weight == pytest.approx(0.35)
 
 
 def test_a_link_is_worn_out_under_a_twentieth() -> None:
@@ -64,7 +64,7 @@ def test_a_weight_stays_one_whatever_happens(weight: float, reports: list[tuple[
     for outcome, days in reports:
         now += days * DAY
         before = weight_now(living, now, POLICY)
-        living = moved(living, outcome, now, POLICY)  # type: ignore[arg-type]
+        living = used_link(living, outcome, now, POLICY)  # type: ignore[arg-type]
         assert 0 < living.weight <= 1
         assert (living.weight >= before) == (outcome == "used") or living.weight < 1e-5
 
@@ -80,6 +80,6 @@ def test_what_was_asked_does_not_count_where_it_is_not_known() -> None:
 
 
 def test_a_bridge_is_as_strong_as_sessions_and_questions_make_it() -> None:
-    assert bridge_weight(3, []) == pytest.approx(0.5)
-    assert bridge_weight(12, [[1.0, 0.0], [1.0, 0.0]]) == pytest.approx(1.0)
-    assert bridge_weight(6, [[1.0, 0.0], [-1.0, 0.0]]) == 0.0
+    assert co_use_weight(3, []) == pytest.approx(0.5)
+    assert co_use_weight(12, [[1.0, 0.0], [1.0, 0.0]]) == pytest.approx(1.0)
+    assert co_use_weight(6, [[1.0, 0.0], [-1.0, 0.0]]) == 0.0

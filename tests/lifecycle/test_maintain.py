@@ -139,7 +139,7 @@ def test_maintenance_that_was_killed_anywhere_ends_as_if_it_had_not_been(
     assert done.uses == 4
     assert done.tiers
     assert done.pruned
-    assert done.bridged
+    assert done.co_used
     expected = [replace_conflicts(each) for each in outcome(whole, notes)]
     for writes in range(0, 24, 2):
         broken = Lived(shared, days, f"space{next(_names)}")
@@ -218,13 +218,13 @@ def test_notes_used_together_in_three_sessions_are_linked(lived: Lived) -> None:
     one, other = plain(lived, "The cache", session="s"), plain(lived, "The violin", session="s")
     for session in ("t", "t", "u"):
         lived.use(one, other, session=session)
-    assert lived.maintain().bridged == 0
+    assert lived.maintain().co_used == 0
     lived.use(one, other, session="v", query="what now?")
-    assert lived.maintain().bridged == 1
+    assert lived.maintain().co_used == 1
     [link] = lived.note(other).outgoing
-    assert (link.to, link.kind, link.weight) == (one, "bridge", 0.5)
-    assert "bridged" in kinds(lived, other)
-    assert lived.maintain().bridged == 0
+    assert (link.to, link.kind, link.weight) == (one, "co-use", 0.5)
+    assert "co-used" in kinds(lived, other)
+    assert lived.maintain().co_used == 0
 
 
 def test_a_bridge_is_undone_like_any_change(lived: Lived) -> None:

@@ -31,7 +31,7 @@ def test_maintenance_does_the_same_on_every_engine(kind: str) -> None:
         for session in ("t", "u", "v"):
             lived.use(ids[0], ids[2], session=session)
         done = lived.maintain(30)
-        assert (done.uses, done.tiers, done.pruned, done.bridged) == (3, 2, 1, 1)
+        assert (done.uses, done.tiers, done.pruned, done.co_used) == (3, 2, 1, 1)
         assert lived.note(ids[0]).tier is Tier.MID
         assert [link.to for link in lived.note(ids[2]).outgoing] == [ids[0]]
         assert lived.note(ids[1]).outgoing == ()

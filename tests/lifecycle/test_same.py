@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amem_integrations.core.note import CORRECTS, Link, Note, Status, make_note, note_id
-from amem_integrations.lifecycle.same import differ, gist, tokens
+from amem_integrations.lifecycle.merge import differ, statement_of, tokens
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 OTHER = note_id(("a",), "other")
@@ -32,7 +32,7 @@ SAME = [
 
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_spelling_marks_and_idle_words_make_no_difference(one: str, other: str) -> None:
-    assert gist(formed(one)) == gist(formed(other))
+    assert statement_of(formed(one)) == statement_of(formed(other))
 
 
 DIFFERENT = [
@@ -67,38 +67,42 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 def test_a_word_a_number_or_an_order_makes_another_fact(one: str, other: str) -> None:
-    assert gist(formed(one)) != gist(formed(other))
+    assert statement_of(formed(one)) != statement_of(formed(other))
 
 
 def test_i_is_somebody_else_for_another_speaker() -> None:
-    assert gist(formed("I like tea", speaker="ana")) != gist(formed("I like tea", speaker="bob"))
-    assert gist(formed("Tea is fine", speaker="ana")) == gist(formed("Tea is fine", speaker="bob"))
+    assert statement_of(formed("I like tea", speaker="ana")) != statement_of(
+        formed("I like tea", speaker="bob")
+    )
+    assert statement_of(formed("Tea is fine", speaker="ana")) == statement_of(
+        formed("Tea is fine", speaker="bob")
+    )
 
 
 def test_today_is_another_day_on_another_day() -> None:
     days = [NOW, NOW + timedelta(days=1)]
     first, second = (formed("The office is closed today", occurred_at=day) for day in days)
-    assert gist(first) != gist(second)
+    assert statement_of(first) != statement_of(second)
     again = formed("The office is closed today", occurred_at=NOW + timedelta(hours=1))
-    assert gist(first) == gist(again)
+    assert statement_of(first) == statement_of(again)
 
 
 def test_today_of_no_known_day_is_like_no_other() -> None:
     texts = (formed("The office is closed today", key=key) for key in "ab")
-    assert len({gist(note) for note in texts}) == 2
+    assert len({statement_of(note) for note in texts}) == 2
 
 
 def test_what_happened_on_two_days_happened_twice() -> None:
     days = [NOW, NOW + timedelta(days=1)]
     first, second = (formed("Ana visited Bob", occurred_at=day) for day in days)
-    assert gist(first) != gist(second)
+    assert statement_of(first) != statement_of(second)
     first, second = (formed("Ana lives in Rome", occurred_at=day) for day in days)
-    assert gist(first) == gist(second)
+    assert statement_of(first) == statement_of(second)
 
 
 def test_she_may_be_somebody_else_in_another_session() -> None:
     sessions = [formed("She lives in Rome", session=name) for name in ("one", "two")]
-    assert gist(sessions[0]) != gist(sessions[1])
+    assert statement_of(sessions[0]) != statement_of(sessions[1])
 
 
 @pytest.mark.parametrize(
@@ -116,13 +120,13 @@ def test_she_may_be_somebody_else_in_another_session() -> None:
     ],
 )
 def test_what_is_kept_otherwise_or_disputed_is_not_merged(fields: dict[str, Any]) -> None:
-    assert gist(replace(formed("Ana is here"), **fields)) is None
+    assert statement_of(replace(formed("Ana is here"), **fields)) is None
 
 
 def test_a_note_that_is_corrected_or_corrects_is_not_merged() -> None:
     note = formed("The cache holds 512 entries")
     corrected = Link(OTHER, note.id, "no longer", NOW, CORRECTS)
-    assert gist(replace(note, links=(corrected,))) is None
+    assert statement_of(replace(note, links=(corrected,))) is None
 
 
 @pytest.mark.parametrize(
@@ -130,7 +134,7 @@ def test_a_note_that_is_corrected_or_corrects_is_not_merged() -> None:
     ["ok", "Ana swims", "Yes, at ten o'clock", "No, that is wrong", "好的，周五见面吧", "太棒了！"],
 )
 def test_an_answer_or_a_word_or_two_say_nothing_by_themselves(text: str) -> None:
-    assert gist(formed(text)) is None
+    assert statement_of(formed(text)) is None
 
 
 def test_other_metadata_or_an_older_note_kept_plain_keep_two_apart() -> None:

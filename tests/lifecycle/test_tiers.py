@@ -12,7 +12,14 @@ from amem_integrations.core.status import Life, Tier
 from amem_integrations.lifecycle.audits import audit_due
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY as POLICY
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.tiers import came_up, is_new, may_move, occasion, tier_of, used
+from amem_integrations.lifecycle.tenure import (
+    came_up,
+    is_new_occasion,
+    may_move,
+    occasion,
+    tier_of,
+    used,
+)
 from tests.lifecycle.days import START as NOW
 
 DAY = timedelta(days=1)
@@ -49,17 +56,17 @@ def test_what_has_no_session_is_of_its_day() -> None:
 
 def test_turns_far_apart_in_an_only_session_are_occasions_of_their_own() -> None:
     known = [occasion("s", NOW, 10)]
-    assert not is_new(occasion("s", NOW, 59), known, 50)
-    assert is_new(occasion("s", NOW, 60), known, 50)
+    assert not is_new_occasion(occasion("s", NOW, 59), known, 50)
+    assert is_new_occasion(occasion("s", NOW, 60), known, 50)
 
 
 def test_an_only_session_is_one_occasion_where_no_turn_is_known() -> None:
-    assert not is_new(occasion("s", NOW), [occasion("s", NOW, 10)], 50)
+    assert not is_new_occasion(occasion("s", NOW), [occasion("s", NOW, 10)], 50)
 
 
 def test_a_session_may_be_called_anything() -> None:
-    assert is_new("ticket #7", ["ticket #8"], 1)
-    assert is_new("ticket #seven", ["ticket #eight"], 50)
+    assert is_new_occasion("ticket #7", ["ticket #8"], 1)
+    assert is_new_occasion("ticket #seven", ["ticket #eight"], 50)
 
 
 @pytest.mark.parametrize(
@@ -68,10 +75,10 @@ def test_a_session_may_be_called_anything() -> None:
 )
 def test_sessions_called_like_a_turn_are_occasions_of_their_own(one: str, other: str) -> None:
     first, second = occasion(one, NOW), occasion(other, NOW)
-    assert is_new(first, [second], 50)
-    assert is_new(second, [first], 50)
-    assert not is_new(first, [occasion(one, NOW, 3), second], 50)
-    assert not is_new(first, [first], 50)
+    assert is_new_occasion(first, [second], 50)
+    assert is_new_occasion(second, [first], 50)
+    assert not is_new_occasion(first, [occasion(one, NOW, 3), second], 50)
+    assert not is_new_occasion(first, [first], 50)
 
 
 def test_as_much_is_kept_as_a_policy_asks_for() -> None:
@@ -86,7 +93,7 @@ def test_as_much_is_kept_as_a_policy_asks_for() -> None:
 
 
 def test_turns_before_the_first_are_turns() -> None:
-    assert not is_new(occasion("s", NOW, -3), [occasion("s", NOW, -5)], 50)
+    assert not is_new_occasion(occasion("s", NOW, -3), [occasion("s", NOW, -5)], 50)
 
 
 def test_a_conflicting_use_confirms_nothing() -> None:

@@ -1,8 +1,7 @@
-"""Distilling: a new note that says in short what a cluster of notes says, where a model is there.
+"""Distillation: a new note that says in short what a cluster of notes says, written by a model.
 
-The members stay as they are. What the model writes is the content of a note of its own, under
-a key of its own, linked to each of them; forgetting or changing one of them removes it. Ours,
-not the paper's.
+The members stay as they are, and the new note links to each of them; forgetting or changing one of
+them removes it. Ours, not the paper's.
 """
 
 import uuid
@@ -16,6 +15,7 @@ from amem_integrations.core.note import DISTILS, Link, Note, Status, make_note, 
 from amem_integrations.formation.metering import MeteredIO
 from amem_integrations.formation.state import Settings
 from amem_integrations.formation.validate import understood
+from amem_integrations.lifecycle.tenure import said_at
 from amem_integrations.revisions.change import revised
 from amem_integrations.revisions.retract import retract
 from amem_integrations.stores.codec import within
@@ -33,11 +33,11 @@ _KEYS = uuid.UUID("2f7c2a52-6a0c-5d0e-8f4b-616d656d0002")
 
 
 async def clusters(io: IO, namespace: Namespace, notes: Sequence[Note]) -> list[list[Note]]:
-    """Groups of `notes` that are of one matter, the largest first, at most AT_ONCE.
+    """Return groups of notes about one matter, the largest first, at most AT_ONCE.
 
-    Each note is in one group at most; the groups of those said first are filled first.
+    Each note is in one group at most; the groups of earlier notes are filled first.
     """
-    free = {note.id: note for note in sorted(notes, key=_said)}
+    free = {note.id: note for note in sorted(notes, key=_order)}
     where = within(namespace, match("status", Status.FORMED))
     found: list[list[Note]] = []
     ids = list(free)
@@ -47,7 +47,7 @@ async def clusters(io: IO, namespace: Namespace, notes: Sequence[Note]) -> list[
             if seed in free:
                 group = [free[seed], *(free[id] for id in others if id in free and id != seed)]
                 if len(group) >= LEAST:
-                    found.append(sorted(group[:MOST], key=_said))
+                    found.append(sorted(group[:MOST], key=_order))
                     for note in group[:MOST]:
                         del free[note.id]
     return sorted(found, key=lambda group: -len(group))[:AT_ONCE]
@@ -59,13 +59,13 @@ async def _nearest(io: IO, ids: Sequence[str], where: Condition) -> Mapping[str,
     }
     lists = await io.engine.query([Query(vector, where, 2 * MOST) for vector in vectors.values()])
     return {
-        id: [scored.id for scored in near if scored.score >= NEAR]
+        id: [hit.id for hit in near if hit.score >= NEAR]
         for id, near in zip(vectors, lists, strict=True)
     }
 
 
 def key_of(members: Iterable[Note]) -> str:
-    """The key of the note that distils these; the same for the same ones."""
+    """Return the key of the note that distils these members."""
     named = "\n".join(sorted(note.key for note in members))
     return KEY + uuid.uuid5(_KEYS, named).hex
 
@@ -73,7 +73,7 @@ def key_of(members: Iterable[Note]) -> str:
 async def distil(
     io: IO, settings: Settings, members: Sequence[Note], why: str
 ) -> tuple[Note | None, str]:
-    """The note that now distils the members, or None and the reason why there is none.
+    """Return the note that now distils the members, or None and why there is none.
 
     Raises AnalysisError if the model fails.
     """
@@ -83,7 +83,7 @@ async def distil(
     await save_usage(io, settings.ledger)
     if answer is None:
         return None, "the model found nothing that they have in common"
-    note = distilled_note(io, members, answer, settings.analyst_name, why)
+    note = _distilled_note(io, members, answer, settings.analyst_name, why)
     (point,) = await embedded_points(io, [note])
     left_out = await io.engine.commit(
         [],
@@ -92,27 +92,27 @@ async def distil(
     )
     if left_out:
         return None, _CHANGED
-    held = await load(io, (member.id for member in members), home)
+    stored = await load(io, (member.id for member in members), home)
     for member in members:
         # On a server, one can be forgotten between the check and the write.
-        if member.id not in held or held[member.id].content != member.content:
+        if member.id not in stored or stored[member.id].content != member.content:
             await retract(io, member.id, home, settings.analyst_name)
             return None, _CHANGED
     return note, ""
 
 
-def distilled_note(
+def _distilled_note(
     io: IO, members: Sequence[Note], answer: Distilled, analyst: str, why: str
 ) -> Note:
     """A formed note; undoing its one revision sets it aside."""
-    said = [note.occurred_at for note in members if note.occurred_at is not None]
+    times = [note.occurred_at for note in members if note.occurred_at is not None]
     now = io.now()
     raw = make_note(
         answer.text,
         namespace=members[0].namespace,
         now=now,
         key=key_of(members),
-        occurred_at=max(said) if len(said) == len(members) else None,
+        occurred_at=max(times) if len(times) == len(members) else None,
         source="assistant",
     )
     note = understood(raw, answer.understanding).evolve(
@@ -132,5 +132,5 @@ def id_of(members: Sequence[Note]) -> str:
     return note_id(members[0].namespace, key_of(members))
 
 
-def _said(note: Note) -> tuple[float, str]:
-    return (note.occurred_at or note.created_at).timestamp(), note.id
+def _order(note: Note) -> tuple[float, str]:
+    return said_at(note).timestamp(), note.id
