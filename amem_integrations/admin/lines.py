@@ -1,55 +1,68 @@
-"""Reading lines of an export: a note with its history from JSON that anyone may have written.
+"""The lines of an export: a note with its history as JSON, written and read.
 
-Everything is checked here, field by field; what `import_` gets can be stored. `export` says
-what the lines look like.
+A line names notes by their keys, so it means the same in any namespace. Reading checks everything,
+since anyone may have written a line; what `import_` gets can be stored.
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, TypeVar, cast
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any, cast
 
-from amem_integrations.admin.export import FORMAT, FORMAT_VERSION
 from amem_integrations.core import json_value
 from amem_integrations.core.namespace import Namespace, as_namespace
 from amem_integrations.core.note import (
-    SOURCES,
     Change,
-    Link,
     Note,
     Revision,
     Status,
     as_utc,
     check_content,
-    metadata_text,
     note_id,
 )
-from amem_integrations.core.status import FIELDS, NEW, Life, Tier, standing_from
+from amem_integrations.core.status import RECORDED, SOURCES, Bounds, Mark
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.revisions.entry import Entry
-from amem_integrations.stores.codec import link_json, micros
+from amem_integrations.stores.codec import NOTE, PAYLOAD, TextCodec, Type, fields_of
 
-T = TypeVar("T")
+FORMAT, FORMAT_VERSION = "amem-notes", 1
+_SHORT = Bounds(0, 4096)
+_SPAN = Bounds(0, 365_000 * 24 * 60 * 60)
+_REVISIONS = Type(tuple, Type(Revision, is_record=True))
 
-_SHORT = 4096
-_LONG = 64 * 1024
-_LARGEST = 2**53
-_HEADER = ("format", "format_version", "namespace", "package")
-_LINK = ("to", "reason", "kind", "weight", "created_at")
-_REVISION = ("version", "kind", "cause", "at", "analyst", "changes", "sources", "reason")
-_CHANGED = ("content", "keywords", "tags", "context", "links", "status", *FIELDS)
-_COUNTED = ("clean", "conflicting", "confirmations", "supports")
-_TIMES = ("used_at", "confirmed_at", "tiered_at")
-_LIFE = (*_COUNTED, *_TIMES, "conflicts", "occasions")
-_REQUIRED = (
-    *("key", "content", "keywords", "tags", "context", "links", "created_at", "updated_at"),
-    *("metadata", "status", "attempts", "confidence", "version", "revisions"),
-)
-_OPTIONAL = (
-    *("speaker", "session", "sequence", "occurred_at", "value", "parts", "ttl_seconds"),
-    *("source_id", "position", "expires_at", "last_error", "source", "life", *FIELDS),
-)
+
+def header_line(namespace: Namespace, package: str) -> str:
+    return _dumps(
+        {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "namespace": list(namespace),
+            "package": package,
+        }
+    )
+
+
+def note_line(entry: Entry, keys: Mapping[str, str]) -> str:
+    """keys: those of all notes that the entry refers to, by id."""
+    # What was counted of uses here is not what is counted elsewhere.
+    life = replace(entry.note.life, counted=0)
+    note = replace(entry.note, links=entry.note.outgoing, revision=None, life=life)
+    lines = _Lines(keys={**keys, note.id: note.key})
+    revisions = [lines.write_fields(revision) for revision in entry.revisions]
+    return _dumps({**lines.write_fields(note), "revisions": revisions})
+
+
+def _dumps(data: Any) -> str:
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # A caller's JSON may hold lone surrogates, which survive as escapes only.
+        return json.dumps(data, allow_nan=False)
+    return text
 
 
 def read_json(line: str | bytes) -> Any:
@@ -81,60 +94,36 @@ def read_header(data: Any) -> Namespace:
             f"it has version {str(header.get('format_version'))[:40]} of the format, and this "
             f"package reads version {FORMAT_VERSION}; use the version that wrote it"
         )
-    labels = _object("header", header, _HEADER)["namespace"]
-    return as_namespace(_strings("namespace", labels))
+    if "namespace" not in header:
+        raise InvalidInputError("header has no 'namespace'")
+    labels = _list("namespace", header["namespace"])
+    return as_namespace([_text("namespace", label) for label in labels])
 
 
 def read_entry(data: Any, namespace: Namespace) -> Entry:
-    """The note of a line, as one of `namespace`. Raises InvalidInputError for what cannot be."""
-    fields = _object("note", data, _REQUIRED, _OPTIONAL)
-    key = _text("key", fields["key"])
-    id = note_id(namespace, key)
-    revisions = _revisions(fields["revisions"], id, namespace)
-    note = Note(
-        id=id,
-        namespace=namespace,
-        key=key,
-        content=_string("content", fields["content"]),
-        created_at=_time("created_at", fields["created_at"]),
-        updated_at=_time("updated_at", fields["updated_at"]),
-        keywords=_terms("keywords", fields["keywords"]),
-        tags=_terms("tags", fields["tags"]),
-        context=_text("context", fields["context"], _LONG),
-        links=_links("links", fields["links"], id, namespace),
-        speaker=_optional(_text, "speaker", fields),
-        session=_optional(_text, "session", fields),
-        sequence=_optional(_sequence, "sequence", fields),
-        source_id=_optional(_text, "source_id", fields),
-        position=_optional(_count, "position", fields),
-        occurred_at=_optional(_time, "occurred_at", fields),
-        metadata_json=metadata_text(_object("metadata", fields["metadata"])),
-        value_json=json_value.dumps("value", fields["value"]) if "value" in fields else None,
-        parts=_optional(_parts, "parts", fields),
-        ttl=_optional(_span, "ttl_seconds", fields),
-        expires_at=_optional(_time, "expires_at", fields),
-        status=_status("status", fields["status"]),
-        attempts=_count("attempts", fields["attempts"]),
-        last_error=_optional(_text, "last_error", fields),
-        revision=revisions[-1] if revisions else None,
-        confidence=_number("confidence", fields["confidence"], 0.0, 1.0),
-        version=_integer("version", fields["version"], 1),
-        source=_optional(_source, "source", fields),
-        life=_life(fields["life"]) if "life" in fields else NEW,
-        **_standing(fields, id, namespace),
+    """The note of a line, as one of `namespace`. Raises InvalidInputError if it is invalid."""
+    lines = _Lines(namespace=namespace)
+    fields = dict(_object("note", data))
+    given = fields.pop("revisions", [])
+    known = {
+        Mark.NAMESPACE: namespace,
+        Mark.OWN_ID: note_id(namespace, _text("key", fields.get("key", ""))),
+    }
+    revisions = cast("tuple[Revision, ...]", lines.read(_REVISIONS, given, known, "revisions"))
+    for number, (one, next_) in enumerate(pairwise(revisions), 1):
+        if next_.version <= one.version:
+            raise InvalidInputError(f"revisions[{number}] is not newer than the one before it")
+    if "revision" in fields:
+        raise InvalidInputError("note has an unknown field 'revision'")
+    read = cast("Note", lines.read_fields(Note, fields, known, "note"))
+    note = replace(
+        read, revision=revisions[-1] if revisions else None, life=replace(read.life, counted=0)
     )
     _check_whole(note)
     if note.status is Status.FORMED and note.content and not (note.keywords or note.context):
         # Formed by nobody: to be formed here.
         note = replace(note, status=Status.RAW, attempts=0)
     return Entry(note, revisions[:-1])
-
-
-def _standing(fields: Mapping[str, Any], id: str, namespace: Namespace) -> dict[str, Any]:
-    given = {name: fields[name] for name in FIELDS if name in fields}
-    return standing_from(
-        {name: _changed(name, name, value, id, namespace) for name, value in given.items()}
-    )
 
 
 def _check_whole(note: Note) -> None:
@@ -147,110 +136,111 @@ def _check_whole(note: Note) -> None:
             )
         if not note.parts and note.status is Status.RAW:
             raise InvalidInputError("parts is empty, so there is nothing to form, yet it is raw")
+    targets = [link.to for link in note.links]
+    for number, target in enumerate(targets):
+        if target in targets[:number]:
+            raise InvalidInputError(f"links[{number}] leads where another link leads")
     if note.revision is not None and note.revision.version > note.version:
         raise InvalidInputError(
             f"its version is {note.version}, behind its revision {note.revision.version}"
         )
 
 
-def _revisions(data: Any, id: str, namespace: Namespace) -> tuple[Revision, ...]:
-    found: list[Revision] = []
-    for number, each in enumerate(_list("revisions", data)):
-        where = f"revisions[{number}]"
-        fields = _object(where, each, _REVISION)
-        sources = _strings(f"{where}.sources", fields["sources"])
-        revision = Revision(
-            version=_integer(f"{where}.version", fields["version"], 1),
-            kind=_text(f"{where}.kind", fields["kind"]),
-            cause=note_id(namespace, _text(f"{where}.cause", fields["cause"])),
-            at=_time(f"{where}.at", fields["at"]),
-            analyst=_text(f"{where}.analyst", fields["analyst"]),
-            changes=_changes(f"{where}.changes", fields["changes"], id, namespace),
-            sources=tuple(note_id(namespace, source) for source in sources),
-            reason=_text(f"{where}.reason", fields["reason"], _LONG),
-        )
-        if found and revision.version <= found[-1].version:
-            raise InvalidInputError(f"{where} is not newer than the one before it")
-        found.append(revision)
-    return tuple(found)
+class _Lines(TextCodec):
+    """The codec of lines: keys for ids, and every value checked.
 
+    keys: those of all notes that are named, by id. namespace: where the notes are read into.
+    """
 
-def _changes(where: str, data: Any, id: str, namespace: Namespace) -> dict[str, Change]:
-    changes: dict[str, Change] = {}
-    for name, pair in _object(where, data, (), _CHANGED).items():
-        place = f"{where}.{name}"
-        sides = _list(place, pair)
-        if len(sides) != 2:
-            raise InvalidInputError(f"{place} is not a pair, before and after")
-        changes[name] = Change(*(_changed(place, name, side, id, namespace) for side in sides))
-    return changes
+    def __init__(self, *, keys: Mapping[str, str] | None = None, namespace: Namespace = ()) -> None:
+        super().__init__()
+        self._keys = keys or {}
+        self._namespace = namespace
 
+    def write_leaf(self, kind: Type, value: Any) -> Any:
+        return self._keys[value] if kind.mark is Mark.NOTE_ID else super().write_leaf(kind, value)
 
-def _changed(where: str, name: str, value: Any, id: str, namespace: Namespace) -> Any:
-    match name:
-        case "links":
-            return [link_json(link) for link in _links(where, value, id, namespace)]
-        case "status":
-            return str(_status(where, value))
-        case "content":
-            check_content(value)
-            return value
-        case "tier":
-            return str(_tier(where, value))
-        case "valid_until":
-            return None if value is None else micros(_time(where, value))
-        case "contested_by":
-            return [note_id(namespace, key) for key in _strings(where, value)]
-        case "merged_into":
-            return None if value is None else note_id(namespace, _text(where, value))
-        case "trust":
-            return _number(where, value, 0.0, 1.0)
-        case "context":
-            return _text(where, value, _LONG)
-        case _:
-            return list(_terms(where, value))
+    def write_mapping(self, records: Mapping[str, Change]) -> Any:
+        """Changes keep their sides as a payload has them."""
+        written: dict[str, Any] = {}
+        for name, change in records.items():
+            kind, known = NOTE[name], {Mark.OWN_ID: ""}
+            sides = (PAYLOAD.read(kind, side, known) for side in (change.before, change.after))
+            written[name] = [self.write(kind, side) for side in sides]
+        return written
 
+    def read_fields(self, record: type, data: Any, known: Mapping[Any, Any], where: str) -> Any:
+        given = _object(where, data)
+        found: dict[str, Any] = {}
+        keys = {field.key: field for field in fields_of(record) if field.implied is None}
+        if unknown := [key for key in given if key not in keys]:
+            raise InvalidInputError(f"{where} has an unknown field {unknown[0][:80]!r}")
+        for field in fields_of(record):
+            if field.implied is not None:
+                found[field.name] = known[field.implied]
+            elif field.key in given:
+                place = field.key if record is Note else f"{where}.{field.key}"
+                found[field.name] = self.read(field.type, given[field.key], known, place)
+            elif field.required:
+                raise InvalidInputError(f"{where} has no {field.key!r}")
+        return record(**found)
 
-def _links(where: str, data: Any, id: str, namespace: Namespace) -> tuple[Link, ...]:
-    links: dict[str, Link] = {}
-    for number, each in enumerate(_list(where, data)):
-        place = f"{where}[{number}]"
-        fields = _object(place, each, _LINK, ("used_at",))
-        to = note_id(namespace, _text(f"{place}.to", fields["to"]))
-        if to in links:
-            raise InvalidInputError(f"{place} leads where another link leads")
-        links[to] = Link(
-            source=id,
-            to=to,
-            reason=_text(f"{place}.reason", fields["reason"], _LONG),
-            created_at=_time(f"{place}.created_at", fields["created_at"]),
-            kind=_text(f"{place}.kind", fields["kind"]),
-            weight=_number(f"{place}.weight", fields["weight"], 0.0, 1.0),
-            used_at=_optional(_time, "used_at", fields),
-        )
-    return tuple(links.values())
+    def read(self, kind: Type, data: Any, known: Mapping[Any, Any], where: str = "") -> Any:
+        if kind.mark is Mark.JSON:
+            if where == "metadata":
+                _object(where, data)
+            return json_value.dumps(where, data)
+        return super().read(kind, data, known, where)
+
+    def read_items(self, item: Type, data: Any, known: Mapping[Any, Any], where: str) -> Any:
+        places = ((f"{where}[{n}]", each) for n, each in enumerate(_list(where, data)))
+        if item.is_record:
+            return tuple(self.read_fields(item.base, each, known, place) for place, each in places)
+        return tuple(self.read_leaf(item, each, place) for place, each in places)
+
+    def read_record(self, record: type, data: Any, known: Mapping[Any, Any], where: str) -> Any:
+        return self.read_fields(record, data, known, where)
+
+    def read_mapping(self, item: Type, data: Any, known: Mapping[Any, Any], where: str) -> Any:
+        changes: dict[str, Change] = {}
+        for name, given in _object(where, data).items():
+            place = f"{where}.{name[:80]}"
+            if name not in RECORDED:
+                raise InvalidInputError(f"{where} has an unknown field {name[:80]!r}")
+            sides = _list(place, given)
+            if len(sides) != 2:
+                raise InvalidInputError(f"{place} is not a pair, before and after")
+            if name == "content":
+                for side in sides:
+                    check_content(side)
+            read = (self.read(NOTE[name], side, known, place) for side in sides)
+            changes[name] = Change(*(PAYLOAD.write(NOTE[name], side) for side in read))
+        return changes
+
+    def read_leaf(self, kind: Type, data: Any, where: str) -> Any:
+        if kind.base is datetime:
+            return _time(where, data)
+        if kind.base is timedelta:
+            return _span(where, data)
+        if kind.base in (int, float):
+            return _number(where, data, kind.base, kind.mark)
+        is_enum = issubclass(kind.base, StrEnum)
+        choices: Any = list(kind.base) if is_enum else kind.mark
+        if is_enum or choices is SOURCES:
+            if data not in choices:
+                raise InvalidInputError(f"{where} is none of {', '.join(choices)}")
+            return kind.base(data)
+        text = _text(where, data, kind.mark if isinstance(kind.mark, Bounds) else _SHORT)
+        return note_id(self._namespace, text) if kind.mark is Mark.NOTE_ID else text
 
 
 # -- values ----------------------------------------------------------------------------------
 
 
-def _optional(read: Callable[[str, Any], T], name: str, fields: Mapping[str, Any]) -> T | None:
-    return read(name, fields[name]) if fields.get(name) is not None else None
-
-
-def _object(
-    where: str, value: Any, required: Collection[str] | None = None, optional: Collection[str] = ()
-) -> dict[str, Any]:
-    """A JSON object; with the fields it must and may have, if they are given."""
+def _object(where: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInputError(f"{where} is not an object")
-    fields = cast("dict[str, Any]", value)
-    if required is not None:
-        if missing := [name for name in required if name not in fields]:
-            raise InvalidInputError(f"{where} has no {missing[0]!r}")
-        if unknown := [name for name in fields if name not in required and name not in optional]:
-            raise InvalidInputError(f"{where} has an unknown field {unknown[0][:80]!r}")
-    return fields
+    return cast("dict[str, Any]", value)
 
 
 def _list(where: str, value: Any) -> list[Any]:
@@ -259,58 +249,33 @@ def _list(where: str, value: Any) -> list[Any]:
     return cast("list[Any]", value)
 
 
-def _string(where: str, value: Any) -> str:
+def _text(where: str, value: Any, bounds: Bounds = _SHORT) -> str:
+    """Text that can be stored; it may be empty."""
     if not isinstance(value, str):
         raise InvalidInputError(f"{where} is not text")
-    return value
-
-
-def _text(where: str, value: Any, limit: int = _SHORT) -> str:
-    """Text that can be stored, of at most `limit` bytes; it may be empty."""
-    text = _string(where, value)
     try:
-        size = len(text.encode())
+        size = len(value.encode())
     except UnicodeEncodeError as error:
         raise InvalidInputError(f"{where} is not valid Unicode") from error
-    if size > limit:
-        raise InvalidInputError(f"{where} has {size} bytes; at most {limit} can be stored")
-    return text
-
-
-def _strings(where: str, value: Any) -> list[str]:
-    return [_text(where, each) for each in _list(where, value)]
-
-
-def _terms(where: str, value: Any) -> tuple[str, ...]:
-    return tuple(_strings(where, value))
-
-
-def _integer(where: str, value: Any, low: int, high: int = _LARGEST) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value < high:
-        raise InvalidInputError(f"{where} is not a whole number from {low} to below {high}")
+    if size > bounds.high:
+        raise InvalidInputError(f"{where} has {size} bytes; at most {bounds.high} can be stored")
     return value
 
 
-def _sequence(where: str, value: Any) -> int:
-    return _integer(where, value, -(2**63), 2**63)
-
-
-def _count(where: str, value: Any) -> int:
-    return _integer(where, value, 0)
-
-
-def _number(where: str, value: Any, low: float, high: float) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
-        raise InvalidInputError(f"{where} is not a number from {low:g} to {high:g}")
-    return float(value)
-
-
-def _parts(where: str, value: Any) -> tuple[int, ...]:
-    return tuple(_integer(where, each, 1) for each in _list(where, value))
+def _number(where: str, value: Any, kind: type, bounds: Bounds) -> int | float:
+    low, high = bounds.low, bounds.high
+    wanted = int if kind is int else (int, float)
+    if isinstance(value, wanted) and not isinstance(value, bool):
+        if kind is int and low <= value < high:
+            return value
+        if kind is float and low <= value <= high:
+            return float(value)
+    limits = f"from {low} to below {high}" if kind is int else f"from {low} to {high}"
+    raise InvalidInputError(f"{where} is not a {'whole ' if kind is int else ''}number {limits}")
 
 
 def _span(where: str, value: Any) -> timedelta:
-    span = timedelta(seconds=_number(where, value, 0.0, timedelta(days=365_000).total_seconds()))
+    span = timedelta(seconds=_number(where, value, float, _SPAN))
     if not span:
         raise InvalidInputError(f"{where} is no time at all")
     return span
@@ -318,40 +283,6 @@ def _span(where: str, value: Any) -> timedelta:
 
 def _time(where: str, value: Any) -> datetime:
     try:
-        return as_utc(datetime.fromisoformat(_string(where, value)))
+        return as_utc(datetime.fromisoformat(_text(where, value)))
     except ValueError as error:
         raise InvalidInputError(f"{where} is not a time as in 2026-03-01T09:30:00+00:00") from error
-
-
-def _life(data: Any) -> Life:
-    """What happened to a note, as `export` writes it."""
-    fields = _object("life", data, (), _LIFE)
-    known: dict[str, Any] = {
-        name: _count(f"life.{name}", fields[name]) for name in _COUNTED if name in fields
-    }
-    for name in _TIMES:
-        known[name] = _optional(_time, name, fields)
-    conflicts = _list("life.conflicts", fields.get("conflicts", []))
-    known["conflicts"] = tuple(_time("life.conflicts", each) for each in conflicts)
-    known["occasions"] = tuple(_strings("life.occasions", fields.get("occasions", [])))
-    return Life(**known)
-
-
-def _tier(where: str, value: Any) -> Tier:
-    try:
-        return Tier(value)
-    except ValueError as error:
-        raise InvalidInputError(f"{where} is none of {', '.join(Tier)}") from error
-
-
-def _source(where: str, value: Any) -> str:
-    if value not in SOURCES:
-        raise InvalidInputError(f"{where} is none of {', '.join(SOURCES)}")
-    return value
-
-
-def _status(where: str, value: Any) -> Status:
-    try:
-        return Status(value)
-    except ValueError as error:
-        raise InvalidInputError(f"{where} is none of {', '.join(Status)}") from error

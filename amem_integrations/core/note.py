@@ -1,7 +1,7 @@
 """Note, Link, Revision, Hit: the immutable values that everything passes around.
 
-What a value may hold is checked once, when it is made; nobody downstream checks again.
-Nothing in this module reads or writes anything.
+What a value may hold is checked once, when it is made; nobody downstream checks again. Field
+names and annotations are all that `stores.codec` knows of how these values are written.
 """
 
 import json
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import accumulate
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from amem_integrations.core import json_value
 from amem_integrations.core.checks import MAX_CONTENT_BYTES as MAX_CONTENT_BYTES
@@ -24,7 +24,20 @@ from amem_integrations.core.checks import clean_text as clean_text
 from amem_integrations.core.checks import is_blank as is_blank
 from amem_integrations.core.namespace import Namespace, as_namespace, encode
 from amem_integrations.core.representation import brief
-from amem_integrations.core.status import NEW, TRANSITIONS, Life, Tier, standing_json
+from amem_integrations.core.status import (
+    NEW,
+    TRANSITIONS,
+    Bounds,
+    Count,
+    JsonText,
+    Life,
+    Mark,
+    NoteId,
+    OwnId,
+    Share,
+    Tier,
+)
+from amem_integrations.core.status import SOURCES as SOURCES
 from amem_integrations.core.status import Status as Status
 from amem_integrations.errors import InvalidInputError
 
@@ -34,7 +47,9 @@ MAX_CONTEXT_CHARS = 4000
 
 REPEATS, CORRECTS, CONTRADICTS = "repeats", "corrects", "contradicts"
 DISTILS = "distils"
-SOURCES = ("user", "tool", "assistant", "import")
+
+LongText: TypeAlias = Annotated[str, Bounds(0, 64 * 1024)]
+Version: TypeAlias = Annotated[int, Bounds(1, 2**53)]
 
 _ID_ROOT = uuid.UUID("6f0e9a3e-5d0c-5b7e-9d55-0a6d656d6e6f")
 
@@ -66,12 +81,12 @@ class Link:
         True
     """
 
-    source: str
-    to: str
-    reason: str
+    source: OwnId
+    to: NoteId
+    reason: LongText
     created_at: datetime
     kind: str = "related"
-    weight: float = 1.0
+    weight: Share = 1.0
     used_at: datetime | None = None
 
     def __post_init__(self) -> None:
@@ -132,14 +147,14 @@ class Revision:
         (2, 'formed', True, 'llm-free/fused')
     """
 
-    version: int
+    version: Version
     kind: str
-    cause: str
+    cause: NoteId
     at: datetime
     analyst: str
     changes: Mapping[str, Change] = field(default_factory=dict[str, Change], hash=False)
-    sources: tuple[str, ...] = ()
-    reason: str = ""
+    sources: tuple[NoteId, ...] = ()
+    reason: LongText = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,39 +212,39 @@ class Note:
         True
     """
 
-    id: str
-    namespace: Namespace
+    id: OwnId
+    namespace: Annotated[Namespace, Mark.NAMESPACE]
     key: str
-    content: str
+    content: Annotated[str, Bounds(0, MAX_CONTENT_BYTES)]
     created_at: datetime
     updated_at: datetime = field(repr=False)
     keywords: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    context: str = ""
+    context: LongText = ""
     links: tuple[Link, ...] = ()
     speaker: str | None = None
     session: str | None = None
-    sequence: int | None = None
+    sequence: Annotated[int, Bounds(-(2**63), 2**63)] | None = None
     source_id: str | None = None
-    position: int | None = None
+    position: Count | None = None
     occurred_at: datetime | None = None
-    metadata_json: str = "{}"
-    value_json: str | None = None
-    parts: tuple[int, ...] | None = None
+    metadata_json: JsonText = "{}"
+    value_json: JsonText | None = None
+    parts: tuple[Annotated[int, Bounds(1, 2**53)], ...] | None = None
     ttl: timedelta | None = None
     expires_at: datetime | None = None
     status: Status = Status.RAW
-    attempts: int = 0
+    attempts: Count = 0
     last_error: str | None = None
     revision: Revision | None = field(default=None, repr=False)
-    confidence: float = 1.0
-    version: int = 1
-    source: str | None = None
+    confidence: Share = 1.0
+    version: Version = 1
+    source: Annotated[str, SOURCES] | None = None
     tier: Tier = Tier.SHORT
     valid_until: datetime | None = None
-    contested_by: tuple[str, ...] = ()
-    merged_into: str | None = None
-    trust: float = 1.0
+    contested_by: tuple[NoteId, ...] = ()
+    merged_into: NoteId | None = None
+    trust: Share = 1.0
     life: Life = field(default=NEW, repr=False)
 
     def __repr__(self) -> str:
@@ -259,13 +274,6 @@ class Note:
     def value(self) -> Any:
         """What a key-value `put` stored, or None: a fresh copy each time."""
         return None if self.value_json is None else json_value.loads(self.value_json)
-
-    @property
-    def standing(self) -> dict[str, Any]:
-        """The fields that `standing.FIELDS` names, as JSON has them."""
-        return standing_json(
-            self.tier, self.valid_until, self.contested_by, self.merged_into, self.trust
-        )
 
     @property
     def outgoing(self) -> tuple[Link, ...]:

@@ -1,22 +1,47 @@
-"""How a note stands beside what it says: its status, its tier, how long it held, what became of it.
+"""The state of a note beside its text: status, tier, and counts of what happened to it.
 
-`Life` counts what happened to a note. It is written without raising the note's version, since
-using a memory is no change of it. The rest are fields of the note that `FIELDS` names; every
-change of one is a revision. An extension of the paper, which keeps all notes alike for ever.
+An extension of the paper, which keeps all notes alike for ever. `Life` is written without raising
+the note's version, since using a memory does not change it. The annotations of this module say
+what a field may hold, for `stores.codec` and for imports.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from enum import StrEnum
-from typing import Any
+from datetime import datetime
+from enum import Enum, StrEnum
+from typing import Annotated, TypeAlias
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
+STANDING = ("tier", "valid_until", "contested_by", "merged_into", "trust")
+"""The fields of a note that say how far it still holds; every change of one is a revision."""
 
-FIELDS = ("tier", "valid_until", "contested_by", "merged_into", "trust")
-"""The fields of a note that say how it stands, as its payload and its revisions name them."""
+RECORDED = ("content", "keywords", "tags", "context", "links", "status", *STANDING)
+"""The fields of a note whose changes are kept as revisions."""
+
+SOURCES = ("user", "tool", "assistant", "import")
+
+
+class Mark(Enum):
+    """What a text or tuple of a note stands for."""
+
+    OWN_ID = "the id of the note that holds it"
+    NOTE_ID = "the id of another note"
+    NAMESPACE = "the namespace of the note"
+    JSON = "JSON of the caller"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """From `low` to below `high`: a whole number, or the bytes of a text; to `high`: a fraction."""
+
+    low: int
+    high: int
+
+
+OwnId: TypeAlias = Annotated[str, Mark.OWN_ID]
+NoteId: TypeAlias = Annotated[str, Mark.NOTE_ID]
+JsonText: TypeAlias = Annotated[str, Mark.JSON]
+Count: TypeAlias = Annotated[int, Bounds(0, 2**53)]
+Share: TypeAlias = Annotated[float, Bounds(0, 1)]
 
 
 class Status(StrEnum):
@@ -103,79 +128,16 @@ class Life:
         (1, 0, ('sunday', 'monday'))
     """
 
-    clean: int = 0
-    conflicting: int = 0
+    clean: Count = 0
+    conflicting: Count = 0
     conflicts: tuple[datetime, ...] = ()
     used_at: datetime | None = None
     occasions: tuple[str, ...] = ()
-    confirmations: int = 0
+    confirmations: Count = 0
     confirmed_at: datetime | None = None
-    supports: int = 0
+    supports: Count = 0
     tiered_at: datetime | None = None
-    counted: int = 0
+    counted: Annotated[int, Bounds(0, 2**63)] = 0
 
 
 NEW = Life()
-
-
-def life_json(life: Life) -> str:
-    """As a payload keeps it: what differs from a note that nothing happened to."""
-    data: dict[str, Any] = {
-        "clean": life.clean,
-        "conflicting": life.conflicting,
-        "conflicts": [_micros(moment) for moment in life.conflicts],
-        "used_at": _micros(life.used_at),
-        "occasions": list(life.occasions),
-        "confirmations": life.confirmations,
-        "confirmed_at": _micros(life.confirmed_at),
-        "supports": life.supports,
-        "tiered_at": _micros(life.tiered_at),
-        "counted": life.counted,
-    }
-    return json.dumps({name: value for name, value in data.items() if value}, ensure_ascii=False)
-
-
-def life_from(text: str) -> Life:
-    data = json.loads(text)
-    for name in ("used_at", "confirmed_at", "tiered_at"):
-        data[name] = _moment(data.get(name))
-    data["conflicts"] = tuple(_EPOCH + each * _MICROSECOND for each in data.get("conflicts", ()))
-    data["occasions"] = tuple(data.get("occasions", ()))
-    return Life(**data)
-
-
-def standing_from(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a note among `data`, from what a payload or a revision keeps of them."""
-    found = {name: data[name] for name in FIELDS if name in data}
-    if "tier" in found:
-        found["tier"] = Tier(found["tier"])
-    if "valid_until" in found:
-        found["valid_until"] = _moment(found["valid_until"])
-    if "contested_by" in found:
-        found["contested_by"] = tuple(found["contested_by"])
-    return found
-
-
-def standing_json(
-    tier: Tier,
-    valid_until: datetime | None,
-    contested_by: tuple[str, ...],
-    merged_into: str | None,
-    trust: float,
-) -> dict[str, Any]:
-    """The fields that `FIELDS` names, as JSON has them."""
-    return {
-        "tier": str(tier),
-        "valid_until": _micros(valid_until),
-        "contested_by": list(contested_by),
-        "merged_into": merged_into,
-        "trust": trust,
-    }
-
-
-def _micros(moment: datetime | None) -> int | None:
-    return None if moment is None else (moment - _EPOCH) // _MICROSECOND
-
-
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else _EPOCH + micros * _MICROSECOND

@@ -7,9 +7,8 @@ from typing import Any, TypeAlias
 
 from amem_integrations.core.io import IO, Point
 from amem_integrations.core.note import Change, Note, Revision, Status
-from amem_integrations.core.status import standing_from
 from amem_integrations.errors import NoteNotFoundError, StoreError
-from amem_integrations.stores.codec import as_read, link_from, link_json, revision_point
+from amem_integrations.stores.codec import as_read, revision_point, state_of
 from amem_integrations.stores.passages import FIRST_PASSAGES
 from amem_integrations.stores.read import existing, load
 from amem_integrations.stores.write import embedded_points, vectors_by_text
@@ -17,30 +16,6 @@ from amem_integrations.stores.write import embedded_points, vectors_by_text
 ROUNDS = 8
 Pair: TypeAlias = tuple[Note, Note]
 """A note as it was read, and its next version."""
-
-
-def state_of(note: Note) -> dict[str, Any]:
-    """Return the fields whose changes revisions record, as JSON-native values."""
-    return {
-        "content": note.content,
-        "keywords": list(note.keywords),
-        "tags": list(note.tags),
-        "context": note.context,
-        "links": [link_json(link) for link in note.outgoing],
-        "status": str(note.status),
-        **note.standing,
-    }
-
-
-def fields_from(note_id: str, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a note from some of the values of `state_of`."""
-    fields = {name: state[name] for name in ("content", "context") if name in state}
-    fields |= {name: tuple(state[name]) for name in ("keywords", "tags") if name in state}
-    if "links" in state:
-        fields["links"] = tuple(link_from(note_id, link) for link in state["links"])
-    if "status" in state:
-        fields["status"] = Status(state["status"])
-    return fields | standing_from(state)
 
 
 def revised(

@@ -8,8 +8,8 @@ from amem_integrations.core.filters import both, ids, match
 from amem_integrations.core.io import IO, Point
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Revision
-from amem_integrations.revisions.change import fields_from, keep_references, map_changes, state_of
-from amem_integrations.stores.codec import named_in, revision_from, within
+from amem_integrations.revisions.change import keep_references, map_changes
+from amem_integrations.stores.codec import fields_from, named_in, revision_from, state_of, within
 from amem_integrations.stores.read import every_point
 
 _PAGE = 512

@@ -19,14 +19,10 @@ from amem_integrations.core.note import (
     Revision,
     Status,
 )
-from amem_integrations.core.status import FIELDS as _STANDING
-from amem_integrations.revisions.change import (
-    fields_from,
-    keep_references,
-    map_changes,
-    state_of,
-)
+from amem_integrations.core.status import STANDING
+from amem_integrations.revisions.change import keep_references, map_changes
 from amem_integrations.revisions.contradiction import SUPERSEDED
+from amem_integrations.stores.codec import fields_from, state_of
 
 _TERMS = ("keywords", "tags")
 _UNDERSTOOD = (*_TERMS, "context")
@@ -34,7 +30,7 @@ _TEXTS = ("content", *_UNDERSTOOD)
 _SET_ASIDE = (Status.ARCHIVED, Status.QUARANTINED)
 _LASTING = (REPEATS, CORRECTS, CONTRADICTS)
 # How a note stands does not rest on its having been formed; what caps its trust does.
-_UNFORMED = tuple(name for name in _STANDING if name != "trust")
+_UNFORMED = tuple(name for name in STANDING if name != "trust")
 _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af]")
 _SHORTEST = 4
@@ -194,7 +190,7 @@ def _before_forming(chain: Sequence[Revision], formed: int) -> Iterator[Revision
 
 def _standing(note: Note, moment: _Moment, gone: str) -> dict[str, Any]:
     """The fields that say how the note stands, as they would be."""
-    differ = {name: moment.would[name] for name in _STANDING if moment.differs(name)}
+    differ = {name: moment.would[name] for name in STANDING if moment.differs(name)}
     if note.status in _SET_ASIDE and moment.differs("status"):
         differ["status"] = moment.would["status"]
     fields = fields_from(note.id, differ)
@@ -227,7 +223,7 @@ def _next(
     changed = _changed(revision)
     was = before.was | changed
     if revision.kind == "formed" or (revision.kind != "reverted" and "content" in changed):
-        standing = {name: (before.would | changed)[name] for name in _STANDING}
+        standing = {name: (before.would | changed)[name] for name in STANDING}
         return _Moment(was, was | standing)
     if revision.kind == "reverted" and (target := _reverted_to(was, past)):
         # A revert leaves out links to notes that are gone, and parks what would be raw.
@@ -244,7 +240,7 @@ def _next(
 def _stood(was: dict[str, Any], before: _Moment, past: Sequence[_Moment]) -> dict[str, Any]:
     """How the note would stand after a revert: as it would when it last stood as it does now."""
     stood: dict[str, Any] = {}
-    for name in _STANDING:
+    for name in STANDING:
         same = (moment.would[name] for moment in reversed(past) if moment.was[name] == was[name])
         unchanged = was[name] == before.was[name]
         stood[name] = before.would[name] if unchanged else next(same, was[name])

@@ -9,13 +9,7 @@ from typing import Any
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import CONTRADICTS, CORRECTS, Change, Note, Revision, Status
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.revisions.change import (
-    change_note,
-    drop_missing,
-    fields_from,
-    revised,
-    state_of,
-)
+from amem_integrations.revisions.change import change_note, drop_missing, revised
 from amem_integrations.revisions.contradiction import (
     CONTESTED,
     SUPERSEDED,
@@ -25,7 +19,7 @@ from amem_integrations.revisions.contradiction import (
     valid_from,
 )
 from amem_integrations.revisions.retract import Retraction, retract
-from amem_integrations.stores.codec import micros
+from amem_integrations.stores.codec import fields_from, micros, state_of
 from amem_integrations.stores.read import load, revisions
 
 _SET_ASIDE = {str(Status.ARCHIVED), str(Status.QUARANTINED)}

@@ -1,40 +1,242 @@
-"""Notes as points: which payload field holds what, which fields are indexed, and back again.
+"""The one codec of notes: as JSON, and as points of a collection.
 
-Several kinds of points share a collection. A *note* alone carries `ns`, so whatever is scoped
-to a namespace sees notes only. A *revision* is an older revision of a note, kept apart so
-that a note stays small. A *usage* point says what model calls took (`usage.py`). The *meta*
-point says what the collection was written with.
+Names and annotations of the fields stand in `core.note`. `Codec` writes payloads, `TEXT` what the
+command line prints; `admin.lines` derives the lines of an export from it.
 """
 
 import hashlib
 import json
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from functools import cache, partial
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from amem_integrations.core.filters import Condition, both, match
 from amem_integrations.core.io import Fields, Point, SparseVector, Vector
 from amem_integrations.core.namespace import Namespace, decode, encode, prefixes
-from amem_integrations.core.note import Change, Link, Note, Revision, Status
-from amem_integrations.core.status import (
-    NEW,
-    Life,
-    Tier,
-    life_from,
-    life_json,
-    standing_from,
-    standing_json,
-)
+from amem_integrations.core.note import Link, Note, Revision
+from amem_integrations.core.status import NEW, RECORDED, Life, Mark
 from amem_integrations.stores import facts
 
 SCHEMA_VERSION = 1
 META_ID = str(uuid.UUID("00000000-0000-5000-8000-616d656d0001"))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-USUAL = standing_json(Tier.SHORT, None, (), None, 1.0)
-"""How a note stands of which nothing is known; a payload keeps what differs."""
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970-01-01 UTC."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment(value: int) -> datetime:
+    return _EPOCH + value * _MICROSECOND
+
+
+def duration(span: timedelta) -> int:
+    """In microseconds."""
+    return span // _MICROSECOND
+
+
+# -- values as JSON --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """An annotation, taken apart: a class, what a tuple or mapping of it holds, and its mark."""
+
+    base: Any
+    item: Any = None
+    optional: bool = False
+    mark: Any = None
+    is_record: bool = False
+    is_plain: bool = False
+    """Whether a payload has the value as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a dataclass: its name in Python, its key in JSON, and what it holds.
+
+    implied: the mark of what the note at hand says already: its id, its namespace.
+    """
+
+    name: str
+    key: str
+    type: Type
+    default: Any
+    required: bool
+    implied: Mark | None
+
+
+def _type(hint: Any) -> Type:
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        plain = args[0] in (str, int, float)
+        return replace(_type(args[0]), mark=args[1], is_plain=plain)
+    if origin in (Union, UnionType):
+        return replace(_type(next(arg for arg in args if arg is not NoneType)), optional=True)
+    if origin is None:
+        plain = hint in (str, int, float, Any)
+        return Type(hint, is_record=is_dataclass(hint), is_plain=plain)
+    return Type(tuple if origin is tuple else dict, _type(args[0 if origin is tuple else 1]))
+
+
+@cache
+def fields_of(record: type) -> tuple[Field, ...]:
+    found: list[Field] = []
+    hints = get_type_hints(record, include_extras=True)
+    for field in fields(record):
+        kind = _type(hints[field.name])
+        implied = kind.mark if kind.mark in (Mark.OWN_ID, Mark.NAMESPACE) else None
+        key = field.name.removesuffix("_json")
+        required = field.default is MISSING and field.default_factory is MISSING
+        found.append(Field(field.name, key, kind, field.default, required, implied))
+    return tuple(found)
+
+
+class Codec:
+    """Dataclasses as JSON and back, by their annotations. This is the form of payloads.
+
+    Times are microseconds, a record within a record is JSON text, and what is read is trusted.
+
+    complete: also write what is not set, and what is implied.
+    """
+
+    def __init__(self, *, complete: bool = False) -> None:
+        self._complete = complete
+
+    def write_fields(self, record: Any) -> dict[str, Any]:
+        """The fields of a record, by their keys."""
+        written: dict[str, Any] = {}
+        for field in fields_of(record.__class__):
+            value, kind = getattr(record, field.name), field.type
+            unset = value == field.default if kind.is_record else value is None and kind.optional
+            if self._complete or not (unset or field.implied):
+                written[field.key] = self.write(kind, value)
+        return written
+
+    def write(self, kind: Type, value: Any) -> Any:
+        if value is None:
+            return None
+        if kind.base is tuple:
+            item = kind.item
+            write = self.write_fields if item.is_record else partial(self.write_leaf, item)
+            return [write(each) for each in value]
+        if kind.base is dict:
+            return self.write_mapping(value)
+        return self.write_record(value) if kind.is_record else self.write_leaf(kind, value)
+
+    def write_mapping(self, records: Mapping[str, Any]) -> Any:
+        return {name: self.write_fields(record) for name, record in records.items()}
+
+    def write_record(self, record: Any) -> Any:
+        return json.dumps(self.write_fields(record), ensure_ascii=False)
+
+    def write_leaf(self, kind: Type, value: Any) -> Any:
+        if kind.is_plain:
+            return value
+        if kind.base is datetime:
+            return micros(value)
+        return duration(value) if kind.base is timedelta else str(value)
+
+    def read_fields(self, record: type, data: Any, known: Mapping[Any, Any], where: str) -> Any:
+        """The record in a JSON object; known: the values that are implied, by mark."""
+        found: dict[str, Any] = {}
+        for field in fields_of(record):
+            if field.implied is not None:
+                found[field.name] = known[field.implied]
+            elif field.key in data:
+                kind, value = field.type, data[field.key]
+                found[field.name] = value if kind.is_plain else self.read(kind, value, known, where)
+        return record(**found)
+
+    def read(self, kind: Type, data: Any, known: Mapping[Any, Any], where: str = "") -> Any:
+        empty = data is None and kind.optional
+        if empty:
+            return None
+        if kind.base is tuple:
+            return self.read_items(kind.item, data, known, where)
+        if kind.base is dict:
+            return self.read_mapping(kind.item, data, known, where)
+        if kind.is_record:
+            return self.read_record(kind.base, data, known, where)
+        return self.read_leaf(kind, data, where)
+
+    def read_items(self, item: Type, data: Any, known: Mapping[Any, Any], where: str) -> Any:
+        if item.is_record:
+            return tuple(self.read_fields(item.base, each, known, where) for each in data)
+        return (
+            tuple(data) if item.is_plain else tuple(self.read_leaf(item, each, "") for each in data)
+        )
+
+    def read_mapping(self, item: Type, data: Any, known: Mapping[Any, Any], where: str) -> Any:
+        return {
+            name: self.read_fields(item.base, each, known, where) for name, each in data.items()
+        }
+
+    def read_record(self, record: type, data: Any, known: Mapping[Any, Any], where: str) -> Any:
+        return self.read_fields(record, json.loads(data), known, where)
+
+    def read_leaf(self, kind: Type, data: Any, where: str) -> Any:
+        if kind.is_plain:
+            return data
+        if kind.base is datetime:
+            return moment(data)
+        return data * _MICROSECOND if kind.base is timedelta else kind.base(data)
+
+
+class TextCodec(Codec):
+    """Notes for people and programs: times as ISO 8601, spans in seconds, JSON as it is."""
+
+    def write_record(self, record: Any) -> Any:
+        return self.write_fields(record)
+
+    def write_leaf(self, kind: Type, value: Any) -> Any:
+        if kind.mark is Mark.JSON:
+            return json.loads(value)
+        if kind.base is datetime:
+            return value.isoformat()
+        return value.total_seconds() if kind.base is timedelta else super().write_leaf(kind, value)
+
+
+PAYLOAD, TEXT = Codec(), TextCodec(complete=True)
+NOTE: Mapping[str, Type] = {field.name: field.type for field in fields_of(Note)}
+"""What each field of a note holds."""
+
+
+def state_of(note: Note, names: Sequence[str] = RECORDED) -> dict[str, Any]:
+    """The fields whose changes revisions record, as JSON; of the links those it made itself."""
+    values = {"links": note.outgoing}
+    return {
+        name: PAYLOAD.write(NOTE[name], values.get(name, getattr(note, name))) for name in names
+    }
+
+
+def fields_from(note_id: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a note, from some of the values of `state_of`."""
+    known = {Mark.OWN_ID: note_id}
+    return {name: PAYLOAD.read(NOTE[name], value, known) for name, value in state.items()}
+
+
+def link_json(link: Link) -> dict[str, Any]:
+    """A link as its source's payload and revisions keep it."""
+    return PAYLOAD.write_fields(link)
+
+
+def link_from(source: str, data: Mapping[str, Any]) -> Link:
+    return PAYLOAD.read_fields(Link, data, {Mark.OWN_ID: source}, "")
+
+
+def revision_from(text: str) -> Revision:
+    return PAYLOAD.read_record(Revision, text, {}, "")
+
+
+# -- points ----------------------------------------------------------------------------------
 
 
 class Index(StrEnum):
@@ -86,20 +288,6 @@ def under(prefix: tuple[str, ...]) -> Condition:
     return match("prefixes", encode(prefix)) if prefix else match("kind", "note")
 
 
-def micros(moment: datetime) -> int:
-    """Microseconds since 1970-01-01 UTC."""
-    return (moment - _EPOCH) // _MICROSECOND
-
-
-def duration(span: timedelta) -> int:
-    """In microseconds."""
-    return span // _MICROSECOND
-
-
-def moment(value: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=value)
-
-
 def place_of(namespace: Namespace, session: str | None, sequence: int | None) -> int | None:
     """Where in which session, as one number: what comes n turns later stands n higher.
 
@@ -114,49 +302,25 @@ def place_of(namespace: Namespace, session: str | None, sequence: int | None) ->
 
 
 def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None) -> Point:
-    """The point that stores `note`: one dense vector a passage, and its BM25 terms."""
+    """The point that stores `note`: one dense vector a passage, and its BM25 terms.
+
+    A note alone has `ns`, so whatever is scoped to a namespace sees notes only.
+    """
     derived = facts.derive(note)
+    place = place_of(note.namespace, note.session, note.sequence)
     payload: dict[str, Any] = {
+        **PAYLOAD.write_fields(note),
         "kind": "note",
         "ns": encode(note.namespace),
         "prefixes": prefixes(note.namespace),
-        "key": note.key,
-        "content": note.content,
-        "keywords": list(note.keywords),
-        "tags": list(note.tags),
-        "context": note.context,
         "links": [link_json(link) for link in note.outgoing],
         "link_ids": [link.to for link in note.outgoing],
-        "created_at": micros(note.created_at),
-        "updated_at": micros(note.updated_at),
-        "metadata": note.metadata_json,
         "facts": list(derived.terms),
         "numbers": derived.numbers,
-        "status": str(note.status),
-        "attempts": note.attempts,
-        "confidence": note.confidence,
-        "version": note.version,
+        **({} if place is None else {"place": place}),
+        **life_fields(note.life),
     }
-    optional = {
-        "speaker": note.speaker,
-        "session": note.session,
-        "sequence": note.sequence,
-        "place": place_of(note.namespace, note.session, note.sequence),
-        "source_id": note.source_id,
-        "position": note.position,
-        "occurred_at": None if note.occurred_at is None else micros(note.occurred_at),
-        "value": note.value_json,
-        "parts": None if note.parts is None else list(note.parts),
-        "ttl": None if note.ttl is None else duration(note.ttl),
-        "expires_at": None if note.expires_at is None else micros(note.expires_at),
-        "last_error": note.last_error,
-        "source": note.source,
-    }
-    payload.update({name: value for name, value in optional.items() if value is not None})
-    payload.update({name: each for name, each in note.standing.items() if each != USUAL[name]})
-    payload.update(life_fields(note.life))
     if note.revision is not None:
-        payload["revision"] = revision_json(note.revision)
         payload["influences"] = influences(note.id, note.revision)
     return Point(note.id, payload, dense, sparse)
 
@@ -165,10 +329,8 @@ def life_fields(life: Life) -> dict[str, Any]:
     """The payload fields that keep what happened to a note; for `Engine.patch`."""
     if life == NEW:
         return {}
-    fields: dict[str, Any] = {"life": life_json(life), "counted": life.counted}
-    if life.used_at is not None:
-        fields["used_at"] = micros(life.used_at)
-    return fields
+    used = {} if life.used_at is None else {"used_at": micros(life.used_at)}
+    return {"life": PAYLOAD.write_record(life), "counted": life.counted, **used}
 
 
 def as_read(note: Note) -> Fields:
@@ -185,46 +347,8 @@ def as_read(note: Note) -> Fields:
 
 def note_from(point: Point) -> Note:
     """The note in a point, with the links it made itself."""
-    payload = point.payload
-    revision = payload.get("revision")
-    parts, ttl = payload.get("parts"), payload.get("ttl")
-    life = payload.get("life")
-    return Note(
-        id=point.id,
-        namespace=decode(payload["ns"]),
-        key=payload["key"],
-        content=payload["content"],
-        keywords=tuple(payload["keywords"]),
-        tags=tuple(payload["tags"]),
-        context=payload["context"],
-        links=tuple(link_from(point.id, link) for link in payload["links"]),
-        speaker=payload.get("speaker"),
-        session=payload.get("session"),
-        sequence=payload.get("sequence"),
-        source_id=payload.get("source_id"),
-        position=payload.get("position"),
-        occurred_at=_moment(payload, "occurred_at"),
-        created_at=moment(payload["created_at"]),
-        updated_at=moment(payload["updated_at"]),
-        metadata_json=payload["metadata"],
-        value_json=payload.get("value"),
-        parts=None if parts is None else tuple(parts),
-        ttl=None if ttl is None else ttl * _MICROSECOND,
-        expires_at=_moment(payload, "expires_at"),
-        status=Status(payload["status"]),
-        attempts=payload["attempts"],
-        last_error=payload.get("last_error"),
-        revision=None if revision is None else revision_from(revision),
-        confidence=payload["confidence"],
-        version=payload["version"],
-        source=payload.get("source"),
-        life=NEW if life is None else life_from(life),
-        **standing_from(payload),
-    )
-
-
-def _moment(payload: Mapping[str, Any], name: str) -> datetime | None:
-    return moment(payload[name]) if name in payload else None
+    known = {Mark.OWN_ID: point.id, Mark.NAMESPACE: decode(point.payload["ns"])}
+    return PAYLOAD.read_fields(Note, point.payload, known, "")
 
 
 def revision_point(note: Note, revision: Revision) -> Point:
@@ -237,7 +361,7 @@ def revision_point(note: Note, revision: Revision) -> Point:
             "owner": encode(note.namespace),
             "version": revision.version,
             "influences": influences(note.id, revision),
-            "revision": revision_json(revision),
+            "revision": PAYLOAD.write_record(revision),
         },
     )
 
@@ -252,69 +376,10 @@ def named_in(revision: Revision) -> set[str]:
     named: set[str] = set()
     for name, change in revision.changes.items():
         for side in (change.before, change.after):
-            match name:
-                case "links":
-                    named.update(link["to"] for link in side)
-                case "contested_by":
-                    named.update(side)
-                case "merged_into" if side is not None:
-                    named.add(side)
-                case _:
-                    pass
+            if name == "links":
+                named.update(link["to"] for link in side)
+            elif side and NOTE[name].mark is Mark.NOTE_ID:
+                named.add(side)
+            elif (item := NOTE[name].item) and item.mark is Mark.NOTE_ID:
+                named.update(side)
     return named
-
-
-def revision_json(revision: Revision) -> str:
-    return json.dumps(
-        {
-            "version": revision.version,
-            "kind": revision.kind,
-            "cause": revision.cause,
-            "at": micros(revision.at),
-            "analyst": revision.analyst,
-            "changes": {
-                name: [change.before, change.after] for name, change in revision.changes.items()
-            },
-            "sources": list(revision.sources),
-            "reason": revision.reason,
-        },
-        ensure_ascii=False,
-    )
-
-
-def revision_from(text: str) -> Revision:
-    data = json.loads(text)
-    return Revision(
-        version=data["version"],
-        kind=data["kind"],
-        cause=data["cause"],
-        at=moment(data["at"]),
-        analyst=data["analyst"],
-        changes={name: Change(*pair) for name, pair in data["changes"].items()},
-        sources=tuple(data["sources"]),
-        reason=data["reason"],
-    )
-
-
-def link_json(link: Link) -> dict[str, Any]:
-    """A link as its source's payload and revisions keep it."""
-    fields: dict[str, Any] = {
-        "to": link.to,
-        "reason": link.reason,
-        "kind": link.kind,
-        "weight": link.weight,
-        "created_at": micros(link.created_at),
-    }
-    return fields if link.used_at is None else {**fields, "used_at": micros(link.used_at)}
-
-
-def link_from(source: str, data: Mapping[str, Any]) -> Link:
-    return Link(
-        source=source,
-        to=data["to"],
-        reason=data["reason"],
-        kind=data["kind"],
-        weight=data["weight"],
-        created_at=moment(data["created_at"]),
-        used_at=_moment(data, "used_at"),
-    )

@@ -9,7 +9,7 @@ import pytest
 
 from amem_integrations import AgenticMemory, Note, Status, __version__
 from amem_integrations.admin.import_ import Imported
-from amem_integrations.core.status import FIELDS
+from amem_integrations.core.status import STANDING
 from amem_integrations.errors import InvalidInputError, InvalidLineError
 from tests.lifecycle.engines import KINDS, TEXTS, changed, open_on
 from tests.support import chat_model, io_of, judgement, open_memory
@@ -35,17 +35,16 @@ def test_notes_come_oldest_first(lines: list[str]) -> None:
 def test_everything_that_a_note_holds_is_in_its_line(lines: list[str]) -> None:
     known = set().union(*(json.loads(line) for line in lines))
     optional = {"speaker", "session", "sequence", "occurred_at", "parts", "expires_at"}
-    optional |= {"last_error", "value", "source_id", "position", "source", "life", *FIELDS}
+    optional |= {"last_error", "value", "source_id", "position", "source", "life", *STANDING}
     named_otherwise = {
         "metadata_json": "metadata",
         "value_json": "value",
         "revision": "revisions",
-        "ttl": "ttl_seconds",
     }
     follows_from_others = {"id", "namespace"}
     for field in fields(Note):
         name = named_otherwise.get(field.name, field.name)
-        assert name in known | optional | follows_from_others | {"ttl_seconds"}, name
+        assert name in known | optional | follows_from_others | {"ttl"}, name
 
 
 def test_an_export_of_an_empty_namespace_is_its_header(target: AgenticMemory) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from amem_integrations.revisions.revise import revised
+from amem_integrations.revisions.change import revised
 
 from amem_integrations.admin.vitals import Vitals
 from amem_integrations.core.note import Link, Note, Status, make_note, note_id

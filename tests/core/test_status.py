@@ -5,10 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from amem_integrations.admin.export import note_line
-from amem_integrations.admin.lines import read_entry, read_json
+from amem_integrations.admin.lines import note_line, read_entry, read_json
 from amem_integrations.core.note import Note, Status, make_note, note_id
-from amem_integrations.core.status import Life, Tier, life_from, life_json
+from amem_integrations.core.status import Life, Tier
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.revisions.change import revised
 from amem_integrations.revisions.entry import Entry
@@ -48,10 +47,6 @@ def contested(note: Note, by: str = OTHER) -> Note:
     return revised(note, after, "contested", by, NOW, "tests")
 
 
-def test_what_happened_to_a_note_is_read_as_it_was_kept() -> None:
-    assert life_from(life_json(LIVED)) == LIVED
-
-
 def test_a_note_of_any_standing_is_read_as_it_was_kept() -> None:
     note = replace(
         formed(),
@@ -68,7 +63,14 @@ def test_a_note_of_any_standing_is_read_as_it_was_kept() -> None:
 
 def test_a_note_of_which_nothing_is_known_keeps_no_field_for_it() -> None:
     fields = note_point(formed(), [[1.0]], None).payload
-    assert not fields.keys() & {*formed().standing, "life", "counted", "used_at", "source"}
+    assert not fields.keys() & {
+        "valid_until",
+        "merged_into",
+        "life",
+        "counted",
+        "used_at",
+        "source",
+    }
 
 
 def test_a_write_does_not_set_back_what_was_counted_meanwhile() -> None:

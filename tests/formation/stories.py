@@ -9,7 +9,7 @@ from typing import Any
 from amem_integrations.core.note import Link, Note, Revision, Status, make_note
 from amem_integrations.revisions.change import revised
 from amem_integrations.revisions.replay import without
-from amem_integrations.stores.codec import link_from, revision_json
+from amem_integrations.stores.codec import PAYLOAD, link_from
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 FIELDS = ("content", "keywords", "tags", "context")
@@ -88,7 +88,7 @@ class Story:
             [
                 *(getattr(note, name) for name in FIELDS),
                 *([link.to, link.reason] for link in note.links),
-                *(revision_json(each) for each in self.chain),
+                *(PAYLOAD.write_record(each) for each in self.chain),
             ],
             ensure_ascii=False,
         )

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from amem_integrations import AgenticMemory, Note, Status
 from amem_integrations.core.io import run
+from amem_integrations.core.status import STANDING
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.audits import audit
 from amem_integrations.lifecycle.confidence import confidence
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
+from amem_integrations.stores.codec import state_of
 from amem_integrations.stores.read import every_point
 from tests.support import again, chat_model, io_of, links_everything, open_memory
 
@@ -284,7 +286,12 @@ OPERATIONS = (supersede, supersede_and_withdraw, put_under_audit, retire, reword
 def state(memory: AgenticMemory, note: Note) -> list[Any]:
     found = again(memory, note)
     understood = [found.content, found.keywords, found.tags, found.context]
-    return [*understood, [each.to for each in found.outgoing], found.status, found.standing]
+    return [
+        *understood,
+        [each.to for each in found.outgoing],
+        found.status,
+        state_of(found, STANDING),
+    ]
 
 
 @settings(max_examples=6, deadline=None)

@@ -17,9 +17,10 @@ import pytest
 
 from amem_integrations import AgenticMemory, Hit, Note
 from amem_integrations.core.io import run
+from amem_integrations.core.status import STANDING
 from amem_integrations.lifecycle.confidence import base
 from amem_integrations.memory.search import find
-from amem_integrations.stores.codec import within
+from amem_integrations.stores.codec import state_of, within
 from amem_integrations.stores.read import every_note, every_point
 from tests.admin.hostile import KINDS, Fact, Hostile, asked, honest_facts, hostile_notes
 from tests.lifecycle.days import Days
@@ -206,7 +207,14 @@ def test_reverting_one_cause_removes_every_trace_of_it(formed: Planted, kind: st
 
 
 def _said(note: Note) -> tuple[Any, ...]:
-    return note.content, note.keywords, note.tags, note.context, note.links, note.standing
+    return (
+        note.content,
+        note.keywords,
+        note.tags,
+        note.context,
+        note.links,
+        state_of(note, STANDING),
+    )
 
 
 def _elsewhere(memory: AgenticMemory, id: str) -> str:

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amem_integrations.core.note import Note, Status, make_note
-from amem_integrations.core.status import FIELDS
+from amem_integrations.core.status import STANDING
 from amem_integrations.revisions.contradiction import contradicted
 from amem_integrations.revisions.replay import without
-from amem_integrations.stores.codec import micros
+from amem_integrations.stores.codec import micros, state_of
 from tests.formation.stories import Story
 from tests.revisions.test_retract_any_story import Teller
 
@@ -71,10 +71,10 @@ def test_a_note_held_until_the_first_of_those_that_are_left(story: Story, gone: 
 @given(stories(["contest", "contest", "evolve", "form"]), anybody)
 def test_the_history_that_is_left_leads_to_how_the_note_stands(story: Story, gone: str) -> None:
     left = left_of(story, gone)
-    for name in FIELDS:
+    for name in STANDING:
         changes = [each.changes[name] for each in left.chain if name in each.changes]
         assert all(one.after == next_.before for one, next_ in pairwise(changes))
-        now: Any = left.note.standing[name]
+        now: Any = state_of(left.note, STANDING)[name]
         assert not changes or changes[-1].after == now
 
 

@@ -29,6 +29,7 @@ from amem_integrations.formation import queue
 from amem_integrations.stores.codec import (
     INDEXES,
     META_ID,
+    PAYLOAD,
     influences,
     link_from,
     link_json,
@@ -38,7 +39,6 @@ from amem_integrations.stores.codec import (
     note_point,
     place_of,
     revision_from,
-    revision_json,
     revision_point,
     within,
 )
@@ -325,7 +325,7 @@ def test_a_namespace_is_matched_whole() -> None:
 @settings(max_examples=50)
 @given(revisions)
 def test_a_revision_comes_back_the_same(revision: Revision) -> None:
-    assert revision_from(revision_json(revision)) == revision
+    assert revision_from(PAYLOAD.write_record(revision)) == revision
 
 
 @settings(max_examples=50)
