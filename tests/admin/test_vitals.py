@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from amem_integrations.revisions.change import revised
 
 from amem_integrations.admin.vitals import Vitals
 from amem_integrations.core.note import Link, Note, Status, make_note, note_id
@@ -13,6 +12,7 @@ from amem_integrations.core.status import Life, Tier
 from amem_integrations.lifecycle.confidence import confidence
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY as POLICY
 from amem_integrations.recall.dedupe import same_as
+from amem_integrations.revisions.change import revised
 from amem_integrations.revisions.entry import Entry
 from tests.lifecycle.days import START as NOW
 
