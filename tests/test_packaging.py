@@ -19,6 +19,7 @@ DATA = {
     "demo_data/product_team_links.json",
     "demo_data/product_team_questions.json",
     "evaluation/qa/paper.json",
+    "evaluation/qa/report.html.jinja",
     "models/minilm/NOTICE",
     "models/minilm/tokenizer.json",
     "models/minilm/tokenizer_config.json",

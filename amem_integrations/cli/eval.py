@@ -24,11 +24,18 @@ from amem_integrations.cli.options import (
 from amem_integrations.core.note import Status
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.ablation import switches, with_settings, without
-from amem_integrations.evaluation.earlier import earlier_run
-from amem_integrations.evaluation.ingest import fill
-from amem_integrations.evaluation.questions import QuestionEmbedder, timed
-from amem_integrations.evaluation.reading import read_dataset
-from amem_integrations.evaluation.recall import BASELINE, CUTOFFS, Setup, ask, ask_baseline
+from amem_integrations.evaluation.formats import read_dataset
+from amem_integrations.evaluation.recall import (
+    BASELINE,
+    CUTOFFS,
+    QuestionEmbedder,
+    Setup,
+    ask,
+    ask_baseline,
+    fill,
+    timed,
+)
+from amem_integrations.evaluation.report import as_dict, earlier_run, score
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.options import FormationOptions
 from amem_integrations.recall.options import DEFAULT_OPTIONS
@@ -112,7 +119,6 @@ def recall(
 
     Recall, MRR, nDCG and times, compared with a baseline and without signals.
     """
-    from amem_integrations.evaluation.report import as_dict, score
 
     setup = Setup(with_settings(DEFAULT_OPTIONS, settings or ()), hops)
     off = list(dict.fromkeys([*(without_ or ()), *(switches(setup.options) if ablate else ())]))
@@ -164,7 +170,7 @@ def abstention(
     Questions of one conversation are asked of another as well.
     With --set min_relevance=VALUE there is a line for that value.
     """
-    from amem_integrations.evaluation.abstention import answers, as_dict, curve
+    from amem_integrations.evaluation import abstention as measures
 
     setup = Setup(with_settings(DEFAULT_OPTIONS, settings or ()), hops)
     dataset = read_dataset(data, limit=limit)
@@ -173,10 +179,10 @@ def abstention(
         terminal.stages() as stage,
     ):
         filled = fill(memory, dataset, stage("remembering"))
-        found = answers(filled, setup, k=k, progress=stage("asking"))
+        found = measures.ask_twice(filled, setup, k=k, progress=stage("asking"))
         chosen = setup.options.min_relevance
-        points = curve(found, at=() if chosen is None else (chosen,))
-        report = as_dict(points, filled, setup, k)
+        points = measures.curve(found, at=() if chosen is None else (chosen,))
+        report = measures.as_dict(points, filled, setup, k)
     terminal.print_result(report, eval_tables.abstention(report))
 
 

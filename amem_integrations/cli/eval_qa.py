@@ -1,9 +1,8 @@
 """`amem eval qa`: questions answered from memory, ours and others', scored as the paper scores."""
 
-import json
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,12 +12,11 @@ from amem_integrations.cli import eval_tables, terminal
 from amem_integrations.cli.demo import data_file
 from amem_integrations.cli.options import Embedder, Json, Model
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.evaluation.questions import timed
-from amem_integrations.evaluation.reading import read_dataset
+from amem_integrations.evaluation.formats import read_dataset
+from amem_integrations.evaluation.recall import timed
 
 # Only what asking to help needs: the rest measures, and takes its time to load.
 Readers = Literal["model", "extractive", "oracle", "shuffled"]
-_MODEL_TIMEOUT = 120.0
 _SIDE_BY_SIDE = 8
 
 
@@ -93,16 +91,13 @@ def qa(
     Answers are kept in the directory --out: the same command goes on where it was interrupted,
     and asks nothing twice.
     """
-    from amem_integrations.evaluation.qa.document import save
-    from amem_integrations.evaluation.qa.kept import KeptLines
-    from amem_integrations.evaluation.qa.libraries import library
-    from amem_integrations.evaluation.qa.metering import Limits, MeteredModel
-    from amem_integrations.evaluation.qa.report import as_dict, setup_of
+    from amem_integrations.evaluation.metrics import library
+    from amem_integrations.evaluation.qa.model import Limits, LineStore, MeteredModel
+    from amem_integrations.evaluation.qa.report import as_dict, save, setup_of
     from amem_integrations.evaluation.qa.run import Run, scorable
     from amem_integrations.evaluation.qa.scoring import score
     from amem_integrations.evaluation.qa.system import Budget, Means
     from amem_integrations.llms.chat_models import resolve_chat_model
-    from amem_integrations.llms.failures import Deadline
 
     chosen = _systems(systems)
     dataset = read_dataset(data or data_file("conversations.jsonl"), limit=limit)
@@ -111,18 +106,13 @@ def qa(
     priced = _price(price, model, budget_usd)
     chat = resolve_chat_model(model)
     with ExitStack() as closing:
-        answers = KeptLines(out / "answers.jsonl")
+        answers = LineStore(out / "answers.jsonl")
         closing.callback(answers.close)
         metered = None
         if chat is not None:
-            replies = KeptLines(out / "replies.jsonl")
-            closing.callback(replies.close)
-            metered = MeteredModel(
-                Deadline(chat, _MODEL_TIMEOUT),
-                replies,
-                limits=Limits(max_calls, budget_usd, rate),
-                price=priced,
-            )
+            limits = Limits(max_calls, budget_usd, rate)
+            metered = MeteredModel(chat, out / "replies.jsonl", limits=limits, price=priced)
+            closing.callback(metered.close)
         means = Means(dataset, named, metered, location, seed)
         reading = _reader(reader, dataset, metered, seed)
         side_by_side = concurrency or (1 if metered is None else _SIDE_BY_SIDE)
@@ -132,7 +122,7 @@ def qa(
             forecast = [asdict(row) for row in run.forecast(chosen, budgets, priced)]
             terminal.print_result(forecast, eval_tables.forecast(forecast))
             return
-        for name in ("nltk", "rouge_score"):
+        for name in ("nltk", "rouge_score", "jinja2", "plotly.graph_objects"):
             # What is missing is said before anything is asked.
             library(name)
         with _progress(metered) as progress:
@@ -140,10 +130,8 @@ def qa(
         if draw_map:
             _draw_map(means, out / "map.html")
         scored = score(scorable(dataset), asked.answers, named, judging)
-        asked = replace(asked, usage=None if metered is None else metered.total())
         setup = setup_of(means, reading, list(chosen), budgets, metered, judged=judge)
-    report = as_dict(scored, asked, setup, priced)
-    (out / "report.json").write_text(json.dumps(report, indent=1), "utf-8")
+        report = as_dict(scored, asked, setup, metered, priced)
     written = save(report, out)
     terminal.print_result(report, eval_tables.answers(report))
     terminal.console(stderr=True).print(f"Written: {', '.join(map(str, written))}", style="dim")
@@ -165,22 +153,22 @@ def _systems(text: str) -> dict[str, Any]:
 def _reader(name: Readers | None, dataset: Any, model: Any, seed: int) -> Any:
     name = name or ("extractive" if model is None else "model")
     if name == "model":
-        from amem_integrations.evaluation.qa.reader import ModelReader
+        from amem_integrations.evaluation.qa.readers import ModelReader
 
         if model is None:
             raise InvalidInputError("--reader model needs a model; give one with --model.")
         return ModelReader(model, seed=seed)
     if name == "extractive":
-        from amem_integrations.evaluation.qa.extractive import ExtractiveReader
+        from amem_integrations.evaluation.qa.readers import ExtractiveReader
 
         return ExtractiveReader()
-    from amem_integrations.evaluation.qa.checking import OracleReader, ShuffledReader
+    from amem_integrations.evaluation.qa.readers import OracleReader, ShuffledReader
 
     return OracleReader() if name == "oracle" else ShuffledReader(dataset, seed=seed)
 
 
 def _judge(model: Any, concurrency: int) -> Any:
-    from amem_integrations.evaluation.qa.judging import Judge
+    from amem_integrations.evaluation.qa.readers import Judge
 
     if model is None:
         raise InvalidInputError("--judge needs a model; give one with --model.")
@@ -203,7 +191,7 @@ def _draw_map(means: Any, path: Path) -> None:
 
 
 def _price(text: str | None, model: str | None, budget_usd: float | None) -> Any:
-    from amem_integrations.evaluation.qa.metering import Price, price_of
+    from amem_integrations.evaluation.qa.model import Price, price_of
 
     if text is not None:
         try:
@@ -226,7 +214,7 @@ def _progress(model: Any) -> Generator[Callable[[str, int, int], None]]:
         task = progress.add_task("preparing", total=None)
 
         def advance(doing: str, done: int, total: int) -> None:
-            spent = "" if model is None else f", {model.usage.calls:,} calls"
+            spent = "" if model is None else f", {model.calls:,} calls"
             if model is not None and model.usd is not None:
                 spent += f", ${model.usd:.2f} of about ${model.usd * total / max(done, 1):.2f}"
             progress.update(task, description=doing + spent, completed=done, total=total)

@@ -82,7 +82,7 @@ def links(report: Report) -> RenderableType:
 def answers(report: Report) -> RenderableType:
     """Show what `evaluation.qa.report.as_dict` makes: F1, evidence, and what it took."""
     from amem_integrations.evaluation.qa.report import groups_of, labels_of
-    from amem_integrations.evaluation.qa.scoring import CORE
+    from amem_integrations.evaluation.report import CORE
 
     if not report["systems"]:
         return "Nothing is answered yet."

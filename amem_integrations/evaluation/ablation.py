@@ -1,22 +1,24 @@
 """Settings of recall by name: what can be set, and which signals can be switched off.
 
-Read from `RecallOptions` itself, so that a signal added there is an ablation here.
+Names come from `RecallOptions` itself, so that a signal added there is an ablation here.
 """
 
-import contextlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
 
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.recall.options import SHARES, RecallOptions
 
 __all__ = ["switches", "with_settings", "without"]
 
+_NAMES = [field.name for field in fields(RecallOptions) if field.init]
+
 
 def switches(options: RecallOptions) -> list[str]:
-    """The settings that do something, and may do nothing.
+    """Return the settings that have an effect and can be switched off.
 
     Args:
         options: how a memory is searched.
@@ -27,11 +29,11 @@ def switches(options: RecallOptions) -> list[str]:
         >>> switches(DEFAULT_OPTIONS)[:3]
         ['meaning', 'words', 'reply']
     """
-    return [name for name in _values(options) if _off(options, name) is not None]
+    return [name for name in _NAMES if _switched_off(options, name) is not None]
 
 
 def without(options: RecallOptions, name: str) -> RecallOptions:
-    """`options` with one signal off.
+    """Return `options` with one signal off.
 
     Args:
         options: how a memory is searched.
@@ -46,7 +48,7 @@ def without(options: RecallOptions, name: str) -> RecallOptions:
         >>> without(DEFAULT_OPTIONS, "words").words
         0.0
     """
-    off = _off(options, name) if name in _values(options) else None
+    off = _switched_off(options, name) if name in _NAMES else None
     if off is None:
         raise InvalidInputError(
             f"There is no signal {name!r} to switch off; on and possible to switch off are "
@@ -56,14 +58,14 @@ def without(options: RecallOptions, name: str) -> RecallOptions:
 
 
 def with_settings(options: RecallOptions, settings: Sequence[str]) -> RecallOptions:
-    """`options` with each "name=value" set; a value is JSON, or else a text.
+    """Return `options` with each "name=value" set.
 
     Args:
         options: how a memory is searched.
         settings: such as "damping=0".
 
     Raises:
-        InvalidInputError: a name is unknown, a value of another type or out of range.
+        InvalidInputError: a name is unknown, or a value of another type or out of range.
 
     Examples:
         >>> from amem_integrations.evaluation.ablation import with_settings
@@ -71,47 +73,30 @@ def with_settings(options: RecallOptions, settings: Sequence[str]) -> RecallOpti
         >>> with_settings(DEFAULT_OPTIONS, ["damping=0", "fold=false"]).damping
         0.0
     """
-    values = _values(options)
+    types = get_type_hints(RecallOptions)
     changes: dict[str, Any] = {}
     for setting in settings:
         name, equals, text = (part.strip() for part in setting.partition("="))
-        if not equals or name not in values:
+        if not equals or name not in _NAMES:
             raise InvalidInputError(
                 f"{setting!r} sets nothing; write name=value with one of the names "
-                f"{', '.join(values)}."
+                f"{', '.join(_NAMES)}."
             )
-        changes[name] = _like(values[name], name, text)
+        try:
+            changes[name] = TypeAdapter[Any](types[name]).validate_strings(text)
+        except ValidationError as error:
+            kind = getattr(types[name], "__name__", str(types[name]))
+            raise InvalidInputError(f"{name} is of type {kind}; got {text!r}.") from error
     return replace(options, **changes)
 
 
-def _values(options: RecallOptions) -> Mapping[str, Any]:
-    return {field.name: getattr(options, field.name) for field in fields(options) if field.init}
-
-
-def _off(options: RecallOptions, name: str) -> RecallOptions | None:
-    value = _values(options)[name]
+def _switched_off(options: RecallOptions, name: str) -> RecallOptions | None:
+    """Return None if the setting is off already, is no number, or cannot be switched off."""
+    value = getattr(options, name)
     if not isinstance(value, bool | int | float):
         return None
     off = 1.0 if name in SHARES else type(value)(0)
-    if value == off:
-        return None
     try:
-        return replace(options, **{name: off})
+        return None if value == off else replace(options, **{name: off})
     except InvalidInputError:
         return None
-
-
-def _like(before: object, name: str, text: str) -> object:
-    """The value that `text` means, of the type that the setting has."""
-    try:
-        value: object = json.loads(text)
-    except ValueError:
-        value = text
-    if before is None or isinstance(before, float):
-        # ".5" and "1" are numbers too, if not JSON's or not floats.
-        with contextlib.suppress(ValueError):
-            value = float(text)
-    if before is not None and type(value) is not type(before):
-        kind = type(before).__name__
-        raise InvalidInputError(f"{name} is of type {kind}; got {text!r}.")
-    return value

@@ -1,41 +1,40 @@
 """Whether relevance tells questions that the notes can answer from questions that they cannot.
 
-Every question is asked of its own conversation and of another one, which knows nothing about it.
-A `min_relevance` that empties the second answer loses some of the first: this is that trade.
+Each question is asked of its own conversation and of another one, which knows nothing about it.
+A `min_relevance` that empties the second answer loses some of the first: this measures the trade.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import inf
 from typing import Any
 
 from amem_integrations.core.note import Hit
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.evaluation.ingest import Filled, Progress
-from amem_integrations.evaluation.recall import Setup, hits_of
+from amem_integrations.evaluation.metrics import Estimate, Resampling
+from amem_integrations.evaluation.recall import Filled, Progress, Setup, hits_of
 from amem_integrations.evaluation.report import filling, fingerprint
-from amem_integrations.evaluation.resampling import Estimate, Resampling
 
 LOSSES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 _Values = list[list[float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """The greatest relevance of a hit, by conversation and question; -inf where there was none.
+class Relevance:
+    """The greatest relevance of a hit, by conversation and question; -inf if there was none.
 
     foreign: in another conversation. own: in the own one. evidence: in the own one, for
     questions some of whose evidence was found.
     """
 
-    foreign: _Values
-    own: _Values
-    evidence: _Values
+    foreign: _Values = field(default_factory=_Values)
+    own: _Values = field(default_factory=_Values)
+    evidence: _Values = field(default_factory=_Values)
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What `threshold` as `min_relevance` does.
+    """The effect of `threshold` as `min_relevance`.
 
     empty: share of foreign questions that come back empty. empty_own: of own questions.
     lost: of own questions whose evidence was found.
@@ -47,9 +46,9 @@ class Point:
     lost: Estimate
 
 
-def answers(
+def ask_twice(
     filled: Filled, setup: Setup, *, k: int = 10, progress: Progress | None = None
-) -> Answers:
+) -> Relevance:
     """Ask each core question of its own conversation and of the next one, the last of the first.
 
     Raises InvalidInputError for a single conversation.
@@ -60,7 +59,7 @@ def answers(
     total = sum(question.core for _, question in filled.dataset.asked)
     done = 0
     setup = replace(setup, options=replace(setup.options, min_relevance=0.0))
-    found = Answers([], [], [])
+    found = Relevance()
     for place, conversation in enumerate(conversations):
         other = conversations[(place + 1) % len(conversations)]
         for values in (found.foreign, found.own, found.evidence):
@@ -86,16 +85,16 @@ def _greatest(hits: Sequence[Hit]) -> float:
 
 
 def curve(
-    found: Answers, losses: Sequence[float] = LOSSES, *, at: Sequence[float] = ()
+    found: Relevance, losses: Sequence[float] = LOSSES, *, at: Sequence[float] = ()
 ) -> list[Point]:
-    """For each loss, the highest threshold that loses no more. Nothing found has no curve.
+    """Return for each loss the highest threshold that loses no more; `at` are further thresholds.
 
-    at: further thresholds.
+    If nothing was found, there is no curve.
     """
     ordered = sorted(score for values in found.evidence for score in values)
-    points: list[Point] = []
-    resampling = Resampling(len(found.own))
     places = (min(int(loss * len(ordered)), len(ordered) - 1) for loss in losses if ordered)
+    resampling = Resampling(len(found.own))
+    points: list[Point] = []
     for threshold in sorted([*(ordered[place] for place in places), *at]):
         empty, empty_own, lost = (
             resampling.estimate(
@@ -109,7 +108,7 @@ def curve(
 
 
 def as_dict(points: Sequence[Point], filled: Filled, setup: Setup, k: int) -> dict[str, Any]:
-    """The whole report, ready for JSON."""
+    """Return the whole report, ready for JSON."""
     return {
         "fingerprint": fingerprint(filled, setup, k=k),
         **filling(filled),

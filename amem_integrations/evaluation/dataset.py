@@ -1,13 +1,11 @@
-"""What is measured with: conversations, their questions, and what was wrong with the file.
+"""Conversations with questions, as evaluations use them; `formats` reads them from files."""
 
-The formats beside this module make these; nothing here reads a file.
-"""
-
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+__all__ = ["Conversation", "Dataset", "Question", "Turn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +13,11 @@ class Turn:
     """One utterance.
 
     Attributes:
-        id: by which questions name it.
+        id: the id that questions name.
         text: what was said.
         speaker: who said it.
         role: "user" or "assistant" in such chats.
-        session: in which sitting.
+        session: the session it belongs to.
         time: when it was said.
 
     Examples:
@@ -41,14 +39,14 @@ class Question:
     """A question and the ids of all turns that answer it.
 
     Attributes:
-        text: what is asked.
+        text: the question.
         evidence: ids of the turns.
-        category: what kind of question it is.
+        category: the kind of question.
         asked_at: recall is as of that moment.
-        core: whether it counts in the total, or is only reported by its category, since it asks for
-            something other than recall.
-        answer: what is right.
-        adversarial_answer: what somebody says who falls for an adversarial question.
+        core: whether it counts in the total, or only in its category, since it asks for something
+            other than recall.
+        answer: the right answer.
+        adversarial_answer: the answer of somebody who falls for an adversarial question.
 
     Examples:
         >>> from amem_integrations.evaluation.dataset import Question
@@ -70,7 +68,7 @@ class Conversation:
     """Turns in the order in which they were said.
 
     Attributes:
-        id: what it is called.
+        id: its name.
         turns: what was said.
         questions: what is asked about it.
 
@@ -90,9 +88,9 @@ class Dataset:
     """Conversations with questions, and what was wrong with the file.
 
     Attributes:
-        format: of the file.
-        conversations: in its order.
-        digest: SHA-256 of the file as it is read, unpacked.
+        format: the format of the file.
+        conversations: in the order of the file.
+        digest: SHA-256 of the file, unpacked.
         defects: how many of each kind.
 
     Examples:
@@ -110,50 +108,19 @@ class Dataset:
     @property
     def asked(self) -> list[tuple[Conversation, Question]]:
         """Every question with its conversation, in order."""
-        return [(each, question) for each in self.conversations for question in each.questions]
+        return [
+            (conversation, question)
+            for conversation in self.conversations
+            for question in conversation.questions
+        ]
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What reports say of the data: which they were, and how many."""
+        """What identifies the data in a report."""
         return {
             "format": self.format,
             "sha256": self.digest,
             "conversations": len(self.conversations),
-            "turns": sum(len(each.turns) for each in self.conversations),
+            "turns": sum(len(conversation.turns) for conversation in self.conversations),
             "questions": len(self.asked),
         }
-
-
-class Defects(Counter[str]):
-    """What a file has wrong, counted by kind, so that nothing is left out in silence."""
-
-    def said(self, turns: Iterable[Turn]) -> tuple[Turn, ...]:
-        """The turns that can be stored: with text, each id once."""
-        kept: dict[str, Turn] = {}
-        for turn in turns:
-            if not turn.text.strip():
-                self["turns without text, left out"] += 1
-            elif turn.id in kept:
-                self["turns with the id of an earlier one, left out"] += 1
-            else:
-                kept[turn.id] = turn
-        return tuple(kept.values())
-
-    def answerable(
-        self, questions: Iterable[Question], turns: Collection[Turn]
-    ) -> tuple[Question, ...]:
-        """The questions with evidence that is there; the rest cannot be scored."""
-        ids = {turn.id for turn in turns}
-        kept: list[Question] = []
-        for question in questions:
-            found = tuple(dict.fromkeys(id for id in question.evidence if id in ids))
-            missing = len(set(question.evidence) - ids)
-            if missing:
-                self["evidence ids of no turn, left out"] += missing
-            if found:
-                kept.append(replace(question, evidence=found))
-            elif question.evidence:
-                self["questions whose evidence is not there, left out"] += 1
-            else:
-                self["questions without evidence, left out"] += 1
-        return tuple(kept)

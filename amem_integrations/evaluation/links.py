@@ -1,11 +1,11 @@
-"""Whether notes are linked with what they belong with, on a conversation whose matters are known.
+"""Whether notes are linked with what they belong with, in a conversation with labelled matters.
 
-A link is true where its two notes are of one matter. A matter is found again where a note that
-takes it up is linked to an earlier one of it. A link that only says that a turn follows the one
-before is not judged, as that is always true; it leads to the matter all the same.
+A link is true if its two notes are of one matter. A matter is found if a note that takes it up
+is linked to an earlier one of it. A link that only says that a turn follows the one before is
+not judged, as that is always true; it leads to the matter all the same.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
@@ -19,7 +19,7 @@ SEQUENCE = "sequence"
 class Matter:
     """What several turns of a conversation are about.
 
-    turns: the keys of those that must be linked with it. also: of those that may be.
+    turns: keys of the turns that must be linked with it. also: of those that may be.
     """
 
     name: str
@@ -45,8 +45,7 @@ class FalseLink:
 class LinkScores:
     """links: how many were judged. expected: how often a matter is taken up again.
 
-    precision, recall, f1: in [0, 1]. weight_true, weight_false: the mean weights of the links;
-    None where there is none.
+    precision, recall, f1: in [0, 1]. weight_true, weight_false: mean weights; None without links.
     """
 
     links: int
@@ -61,46 +60,53 @@ class LinkScores:
     false: tuple[FalseLink, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the scores, ready for JSON."""
         return asdict(self)
 
 
 def score_links(notes: Sequence[Note], matters: Sequence[Matter]) -> LinkScores:
-    """How well the links of the notes of one conversation, in its order, meet its matters."""
+    """Judge the links of the notes of one conversation, which come in its order."""
     by_id = {note.id: note for note in notes}
-    place = {note.key: at for at, note in enumerate(notes)}
+
+    def keys(link: Link) -> frozenset[str]:
+        return frozenset((by_id[link.source].key, by_id[link.to].key))
+
+    def is_true(link: Link) -> bool:
+        return any(keys(link) <= matter.members for matter in matters)
+
     made = [link for note in notes for link in note.outgoing if link.to in by_id]
-    linked = {_keys(link, by_id) for link in made}
-    judged = [link for link in made if not _follows(link, by_id)]
-    true = [link for link in judged if _is_true(link, by_id, matters)]
-    false = [link for link in judged if not _is_true(link, by_id, matters)]
-    expected = list(_taken_up(matters, place))
-    found = sum(
-        any(frozenset((turn, other)) in linked for other in earlier) for turn, earlier in expected
-    )
+    linked = {keys(link) for link in made}
+    judged = [link for link in made if not _follows(link, by_id[link.source], by_id[link.to])]
+    true = [link for link in judged if is_true(link)]
+    false = [link for link in judged if not is_true(link)]
+    found = expected = 0
+    for matter in matters:
+        members = [note.key for note in notes if note.key in matter.members]
+        for place, key in enumerate(members):
+            if place and key in matter.turns:
+                expected += 1
+                found += any(frozenset((key, earlier)) in linked for earlier in members[:place])
     precision = len(true) / len(judged) if judged else 0.0
-    recall = found / len(expected) if expected else 0.0
-    both = precision + recall
+    recall = found / expected if expected else 0.0
     return LinkScores(
         links=len(judged),
         true=len(true),
-        expected=len(expected),
+        expected=expected,
         found=found,
         precision=precision,
         recall=recall,
-        f1=2 * precision * recall / both if both else 0.0,
-        weight_true=_mean(true),
-        weight_false=_mean(false),
+        f1=2 * precision * recall / (precision + recall) if precision + recall else 0.0,
+        weight_true=fmean(link.weight for link in true) if true else None,
+        weight_false=fmean(link.weight for link in false) if false else None,
         false=tuple(
-            FalseLink(by_id[each.source].key, by_id[each.to].key, each.weight, each.reason)
-            for each in false
+            FalseLink(by_id[link.source].key, by_id[link.to].key, link.weight, link.reason)
+            for link in false
         ),
     )
 
 
-def _follows(link: Link, notes: Mapping[str, Note]) -> bool:
-    """Whether it leads to the turn before and says no more than that."""
-    source, before = notes[link.source], notes[link.to]
+def _follows(link: Link, source: Note, before: Note) -> bool:
+    """Return whether the link leads to the turn before and says no more than that."""
     return (
         link.kind == SEQUENCE
         and source.session == before.session
@@ -108,26 +114,3 @@ def _follows(link: Link, notes: Mapping[str, Note]) -> bool:
         and before.sequence is not None
         and source.sequence - before.sequence == 1
     )
-
-
-def _keys(link: Link, notes: Mapping[str, Note]) -> frozenset[str]:
-    return frozenset((notes[link.source].key, notes[link.to].key))
-
-
-def _is_true(link: Link, notes: Mapping[str, Note], matters: Sequence[Matter]) -> bool:
-    return any(_keys(link, notes) <= matter.members for matter in matters)
-
-
-def _taken_up(
-    matters: Sequence[Matter], place: Mapping[str, int]
-) -> Iterator[tuple[str, list[str]]]:
-    """Each turn that takes a matter up again, with the earlier turns of it."""
-    for matter in matters:
-        members = sorted((key for key in matter.members if key in place), key=place.__getitem__)
-        for at, key in enumerate(members):
-            if at and key in matter.turns:
-                yield key, members[:at]
-
-
-def _mean(links: Sequence[Link]) -> float | None:
-    return fmean(link.weight for link in links) if links else None

@@ -1,29 +1,210 @@
-"""Asking a memory the questions of a dataset, in one way or several, and what each way found.
+"""Recall of a memory: it is filled with a dataset, asked its questions, and timed."""
 
-`amem eval recall` calls this; `report` makes numbers of it.
-"""
-
+import hashlib
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from amem_integrations.core.note import Hit
-from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
-from amem_integrations.evaluation.ingest import Filled, Progress
+from amem_integrations.core.io import Embedder, Vector
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Hit, Status
+from amem_integrations.embedders.dense import EmbedderSpec, NamedEmbedder, resolve_embedder
+from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn
 from amem_integrations.evaluation.metrics import Ranks, ranks_of
-from amem_integrations.evaluation.questions import QuestionEmbedder
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.operations import counts
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.recall.search import search
 
-__all__ = ["Run", "Setup", "ask", "ask_baseline"]
+__all__ = [
+    "Filled",
+    "QuestionEmbedder",
+    "Run",
+    "Setup",
+    "ask",
+    "ask_baseline",
+    "fill",
+    "timed",
+]
 
-Recaller = Callable[[Conversation, Question, int], list[str]]
-"""The ids of the turns that answer a question, best first, at most that many."""
-
-NAME = "amem"
+Progress = Callable[[int, int], None]
+Recaller = Callable[[Conversation, Question, int], Sequence[str]]
+"""Returns the ids of the turns that answer a question, best first, at most that many."""
 BASELINE = "amem-dense"
 CUTOFFS = (5, 10, 20, 30)
+_BATCH = 32
+
+
+class QuestionEmbedder:
+    """An embedder that embeds each question once and measures the time it takes.
+
+    A question's vector costs the same however it is used, so searches are timed without it. The
+    attribute `seconds` has the time of each.
+
+    Args:
+        inner: the embedder.
+
+    Examples:
+        >>> from amem_integrations.evaluation.recall import QuestionEmbedder
+        >>> from amem_integrations.testing import HashEmbedder
+        >>> questions = QuestionEmbedder(HashEmbedder())
+        >>> questions.embed_query("Which eviction?") == questions.embed_query("Which eviction?")
+        True
+        >>> len(questions.seconds)
+        1
+    """
+
+    def __init__(self, inner: Embedder) -> None:
+        self.seconds: list[float] = []
+        self._inner = inner
+        self._vectors: dict[str, Vector] = {}
+
+    def embed_query(self, text: str) -> Vector:
+        """Embed a question, once, and time it."""
+        if text not in self._vectors:
+            started = time.perf_counter()
+            self._vectors[text] = self._inner.embed_query(text)
+            self.seconds.append(time.perf_counter() - started)
+        return self._vectors[text]
+
+    def embed_documents(self, texts: list[str]) -> list[Vector]:
+        """Embed texts by the inner embedder."""
+        return self._inner.embed_documents(texts)
+
+    async def aembed_query(self, text: str) -> Vector:
+        """Embed a question by the inner embedder."""
+        return await self._inner.aembed_query(text)
+
+    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
+        """Embed texts by the inner embedder."""
+        return await self._inner.aembed_documents(texts)
+
+
+def timed(spec: EmbedderSpec) -> tuple[NamedEmbedder, QuestionEmbedder]:
+    """Return the embedder that `spec` means, to open a memory with, and the part that is timed.
+
+    Args:
+        spec: as `AgenticMemory(embedder=...)` takes it.
+
+    Raises:
+        ModelUnavailableError: there is no such embedder here.
+        InvalidInputError: this cannot embed.
+
+    Examples:
+        >>> from amem_integrations import AgenticMemory
+        >>> from amem_integrations.evaluation.recall import timed
+        >>> embedder, questions = timed(None)
+        >>> with AgenticMemory(embedder=embedder) as memory:
+        ...     hits = memory.search("Which eviction?")
+        >>> len(questions.seconds)
+        1
+    """
+    named = resolve_embedder(spec)
+    questions = QuestionEmbedder(named.inner)
+    embedder = NamedEmbedder(
+        questions, name=named.name, dimension=named.dimension, languages=named.languages
+    )
+    return embedder, questions
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A memory with the notes of a dataset.
+
+    Attributes:
+        memory: the memory.
+        dataset: the dataset.
+        seconds: how long filling took; next to nothing if the notes were there already.
+
+    Examples:
+        >>> from amem_integrations.evaluation.dataset import Conversation, Dataset, Turn
+        >>> from amem_integrations.evaluation.recall import fill
+        >>> talk = Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), ())
+        >>> filled = fill(memory, Dataset("mine", (talk,)))
+        >>> filled.counts(), memory.count(filled.home(talk))
+        ({'formed': 1}, 1)
+    """
+
+    memory: AgenticMemory
+    dataset: Dataset
+    seconds: float
+
+    def home(self, conversation: Conversation) -> Namespace:
+        """Return the namespace of a conversation.
+
+        Args:
+            conversation: one of the dataset.
+        """
+        return home(self.memory, self.dataset, conversation)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many notes there are of each status."""
+
+        def count(conversation: Conversation) -> dict[str, int]:
+            namespace = self.home(conversation)
+            return self.memory.perform(lambda _, io: counts(io, namespace))
+
+        found = [count(conversation) for conversation in self.dataset.conversations]
+        total = {status.value: sum(each.get(status, 0) for each in found) for status in Status}
+        return {status: number for status, number in total.items() if number}
+
+
+def home(memory: AgenticMemory, dataset: Dataset, conversation: Conversation) -> Namespace:
+    """Return the namespace of a conversation of this file, formed as this memory forms."""
+    options = memory.options
+    forming = options.formation_options
+    formed = (options.formation, str(options.model), options.mode, forming.instructions)
+    setup = json.dumps([dataset.digest, *formed, forming.link, forming.evolve, forming.neighbours])
+    return ("amem-eval", hashlib.sha256(setup.encode()).hexdigest()[:16], conversation.id)
+
+
+def fill(memory: AgenticMemory, dataset: Dataset, progress: Progress | None = None) -> Filled:
+    """Add a note for every turn, formed as `memory` forms; turns that are there stay as they are.
+
+    Args:
+        memory: the memory.
+        dataset: the dataset; each conversation gets a namespace of its own.
+        progress: called as progress(done, total) in turns.
+
+    Raises:
+        InvalidInputError: a turn cannot be stored.
+        StoreError: the store cannot be written.
+        ModelError: the embedder gives no usable vectors; its own errors pass through.
+
+    Examples:
+        >>> from amem_integrations.evaluation.dataset import Conversation, Dataset, Turn
+        >>> from amem_integrations.evaluation.recall import fill
+        >>> talk = Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), ())
+        >>> fill(memory, Dataset("mine", (talk,))).counts()
+        {'formed': 1}
+    """
+    started = time.perf_counter()
+    total = sum(len(conversation.turns) for conversation in dataset.conversations)
+    before = 0
+    for conversation in dataset.conversations:
+
+        def advance(done: int, _: int, before: int = before) -> None:
+            if progress is not None:
+                progress(before + done, total)
+
+        items = [
+            {
+                "key": turn.id,
+                "content": turn.text,
+                "speaker": turn.speaker or turn.role,
+                "session": turn.session,
+                "sequence": place,
+                "occurred_at": turn.time,
+                "metadata": None if turn.role is None else {"role": turn.role},
+            }
+            for place, turn in enumerate(conversation.turns)
+        ]
+        memory.add_many(items, namespace=home(memory, dataset, conversation), progress=advance)
+        before += len(items)
+    return Filled(memory, dataset, time.perf_counter() - started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +231,9 @@ class Run:
     """One way of recall over all questions.
 
     Attributes:
-        name: what it is called.
-        ranks: of each question's evidence, in the order of `Dataset.asked`.
-        milliseconds: what each question took, without embedding it.
+        name: its name in reports.
+        ranks: the ranks of each question's evidence, in the order of `Dataset.asked`.
+        milliseconds: the time of each question, without embedding it.
         setup: None for a baseline.
 
     Examples:
@@ -73,28 +254,26 @@ def ask(
     questions: QuestionEmbedder,
     *,
     k: int,
-    name: str = NAME,
+    name: str = "amem",
     progress: Progress | None = None,
 ) -> Run:
-    """What the package's own search finds.
+    """Ask a memory every question, and rank the evidence in what its search finds.
 
     Args:
-        filled: the memory that is asked, see `fill`.
+        filled: the memory, see `fill`.
         setup: how it is asked.
-        questions: the part of its embedder that counts, see `timed`.
+        questions: the part of its embedder that is timed, see `timed`.
         k: how many notes a question may have.
-        name: what to call the run.
+        name: the name of the run.
         progress: called as progress(done, total) in questions.
 
     Raises:
-        AMemError: whatever a search raises.
+        AMemError: a search fails.
 
     Examples:
         >>> from amem_integrations import AgenticMemory
         >>> from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn
-        >>> from amem_integrations.evaluation.ingest import fill
-        >>> from amem_integrations.evaluation.questions import timed
-        >>> from amem_integrations.evaluation.recall import Setup, ask
+        >>> from amem_integrations.evaluation.recall import Setup, ask, fill, timed
         >>> asked = Question("Which eviction?", ("t1",), "single-hop")
         >>> talk = Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), (asked,))
         >>> embedder, questions = timed(None)
@@ -108,8 +287,7 @@ def ask(
         hits = hits_of(filled, setup, conversation, question.text, k=k, at=question.asked_at)
         return [hit.note.key for hit in hits]
 
-    ranks, took = _timed(filled.dataset, recaller, questions, k, progress)
-    return Run(name, ranks, took, setup)
+    return _timed_run(name, filled.dataset, recaller, questions, k, progress, setup)
 
 
 def hits_of(
@@ -121,16 +299,11 @@ def hits_of(
     k: int,
     at: datetime | None = None,
 ) -> list[Hit]:
-    """What a search among the notes of one conversation finds."""
+    """Return what a search among the notes of one conversation finds."""
+    namespace = filled.home(conversation)
     return filled.memory.perform(
-        lambda wiring, io: search(
-            io,
-            text,
-            namespace=filled.home(conversation),
-            k=k,
-            hops=setup.hops,
-            at=at,
-            options=setup.options,
+        lambda _, io: search(
+            io, text, namespace=namespace, k=k, hops=setup.hops, at=at, options=setup.options
         )
     )
 
@@ -143,11 +316,11 @@ def ask_baseline(
     progress: Progress | None = None,
     embedding: Progress | None = None,
 ) -> Run:
-    """What the reference finds: the nearest turns by cosine.
+    """Ask the reference every question: it finds the nearest turns by cosine.
 
     Args:
-        dataset: what is asked about.
-        questions: who embeds.
+        dataset: the dataset.
+        questions: the embedder.
         k: how many turns a question may have.
         progress: called as progress(done, total) in questions.
         embedding: likewise, in turns embedded.
@@ -157,38 +330,109 @@ def ask_baseline(
 
     Examples:
         >>> from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn
-        >>> from amem_integrations.evaluation.questions import timed
-        >>> from amem_integrations.evaluation.recall import ask_baseline
+        >>> from amem_integrations.evaluation.recall import ask_baseline, timed
         >>> asked = Question("Which eviction?", ("t1",), "single-hop")
         >>> talk = Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), (asked,))
         >>> run = ask_baseline(Dataset("mine", (talk,)), timed(None)[1], k=10)
         >>> run.name, run.ranks
         ('amem-dense', ((1,),))
     """
-    # Here, since it imports numpy.
-    from amem_integrations.evaluation.dense import DenseBaseline
-
-    recaller = DenseBaseline(questions, dataset, embedding)
-    return Run(BASELINE, *_timed(dataset, recaller, questions, k, progress))
+    recaller = DenseBaseline(questions, dataset.conversations, embedding)
+    return _timed_run(BASELINE, dataset, recaller, questions, k, progress, None)
 
 
-def _timed(
+def _timed_run(
+    name: str,
     dataset: Dataset,
     recaller: Recaller,
     questions: QuestionEmbedder,
     k: int,
     progress: Progress | None,
-) -> tuple[tuple[Ranks, ...], tuple[float, ...]]:
+    setup: Setup | None,
+) -> Run:
     ranks: list[Ranks] = []
-    took: list[float] = []
+    milliseconds: list[float] = []
     asked = dataset.asked
     for conversation, question in asked:
         embedded = len(questions.seconds)
         started = time.perf_counter()
         ranking = recaller(conversation, question, k)
         seconds = time.perf_counter() - started - sum(questions.seconds[embedded:])
-        took.append(seconds * 1000)
+        milliseconds.append(seconds * 1000)
         ranks.append(ranks_of(question.evidence, ranking))
         if progress is not None:
             progress(len(ranks), len(asked))
-    return tuple(ranks), tuple(took)
+    return Run(name, tuple(ranks), tuple(milliseconds), setup)
+
+
+class DenseBaseline:
+    """The reference's recall: turns as A-Mem's evaluation stores them, by cosine.
+
+    The question is embedded as it is; there, a model makes keywords of it first.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        conversations: Sequence[Conversation],
+        progress: Progress | None = None,
+    ) -> None:
+        self._indexes = {conversation.id: Vectors(embedder) for conversation in conversations}
+        total = sum(len(conversation.turns) for conversation in conversations)
+        done = 0
+        for conversation in conversations:
+            for start in range(0, len(conversation.turns), _BATCH):
+                turns = conversation.turns[start : start + _BATCH]
+                self._indexes[conversation.id].add([stored_text(turn) for turn in turns])
+                done += len(turns)
+                if progress is not None:
+                    progress(done, total)
+
+    def __call__(self, conversation: Conversation, question: Question, k: int) -> list[str]:
+        """Return the ids of the `k` nearest turns, best first, without those after `asked_at`."""
+        cosines = self._indexes[conversation.id].cosines(question.text)
+        turns = sorted(zip(cosines, conversation.turns, strict=True), key=lambda each: -each[0])
+        at = question.asked_at
+        known = [turn.id for _, turn in turns if at is None or turn.time is None or turn.time <= at]
+        return known[:k]
+
+
+def stored_text(turn: Turn) -> str:
+    """Return a turn as A-Mem's evaluation stores it."""
+    speaker = turn.speaker or turn.role
+    return f"Speaker {speaker} says : {turn.text}" if speaker else turn.text
+
+
+class Vectors:
+    """The vectors of texts in memory, in the order in which they were added."""
+
+    def __init__(self, embedder: Embedder, texts: Sequence[str] = ()) -> None:
+        self._embedder = embedder
+        self._rows: Any = None
+        self.add(texts)
+
+    def add(self, texts: Sequence[str]) -> None:
+        """Embed further texts."""
+        # Here, since importing numpy takes long.
+        import numpy as np
+
+        for start in range(0, len(texts), _BATCH):
+            new = _units(self._embedder.embed_documents(list(texts[start : start + _BATCH])))
+            self._rows = new if self._rows is None else np.vstack([self._rows, new])
+
+    def cosines(self, query: str) -> list[float]:
+        """Return the cosine of the query to each text, in order."""
+        if self._rows is None:
+            return []
+        return (self._rows @ _units([self._embedder.embed_query(query)])[0]).tolist()
+
+    def similarities(self, place: int) -> list[float]:
+        """Return the cosines of the text at `place` to each text."""
+        return (self._rows @ self._rows[place]).tolist()
+
+
+def _units(rows: Sequence[Vector]) -> Any:
+    import numpy as np
+
+    vectors = np.asarray(rows, dtype=np.float32)
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)

@@ -1,30 +1,29 @@
-"""What runs come to: estimates by category, differences between runs, times, the fingerprint.
-
-`cli` shows it as a table or as JSON.
-"""
+"""The report of recall: estimates by category, differences between runs, times, a fingerprint."""
 
 import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, ValidationError
 
 from amem_integrations import __version__
 from amem_integrations.core.io import IO
-from amem_integrations.evaluation.dataset import Dataset
-from amem_integrations.evaluation.ingest import Filled
-from amem_integrations.evaluation.metrics import scores
-from amem_integrations.evaluation.questions import QuestionEmbedder
-from amem_integrations.evaluation.recall import Run, Setup
-from amem_integrations.evaluation.resampling import Estimate, Resampling
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
+from amem_integrations.evaluation.metrics import Estimate, Resampling, rank_scores
+from amem_integrations.evaluation.recall import Filled, QuestionEmbedder, Run, Setup
 from amem_integrations.memory.operations import Wiring
 
 __all__ = ["Scored", "score"]
 
 CORE = "core"
+Row = Mapping[str, float]
 Estimates = Mapping[str, Mapping[str, Estimate]]
-"""By group ("core", then each category) and metric."""
+"""By group ("core", then each category) and measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Scored:
 
     Attributes:
         run: the run.
-        estimates: means with intervals, by group ("core", then each category) and metric.
+        estimates: means with intervals, by group ("core", then each category) and measure.
         difference: of the first run to this one, paired by question; empty for the first run.
 
     Examples:
@@ -49,10 +48,10 @@ class Scored:
 
 
 def score(dataset: Dataset, runs: Sequence[Run], cutoffs: Sequence[int]) -> list[Scored]:
-    """Means and intervals of every run, and how far the first is ahead of each other one.
+    """Return means and intervals of every run, and how far the first is ahead of each other one.
 
     Args:
-        dataset: what was asked about.
+        dataset: the dataset.
         runs: what was found, over the same questions.
         cutoffs: at how many notes recall is taken.
 
@@ -66,55 +65,69 @@ def score(dataset: Dataset, runs: Sequence[Run], cutoffs: Sequence[int]) -> list
         >>> scored.estimates["core"]["recall@1"].mean, scored.estimates["core"]["recall@5"].mean
         (0.0, 1.0)
     """
-    resampling = Resampling(len(dataset.conversations))
-    tables = [[scores(ranks, cutoffs) for ranks in run.ranks] for run in runs]
-    scored: list[Scored] = []
-    for run, table in zip(runs, tables, strict=True):
-        ahead = [_minus(mine, its) for mine, its in zip(tables[0], table, strict=True)]
-        scored.append(
-            Scored(
-                run,
-                _estimates(dataset, table, resampling),
-                {} if run is runs[0] else _estimates(dataset, ahead, resampling),
-            )
-        )
-    return scored
+    tables = [[rank_scores(ranks, cutoffs) for ranks in run.ranks] for run in runs]
+    results = estimates_of(dataset.asked, tables, groups(dataset))
+    return [Scored(run, *result) for run, result in zip(runs, results, strict=True)]
 
 
 def groups(dataset: Dataset) -> list[str]:
-    """ "core", then its categories, then those that are reported apart."""
+    """Return "core", then its categories, then those that are reported apart."""
     core = {question.category: question.core for _, question in dataset.asked}
     return [CORE, *sorted(core, key=lambda category: (not core[category], category))]
 
 
-def _minus(first: Mapping[str, float], second: Mapping[str, float]) -> Mapping[str, float]:
-    return {name: first[name] - second[name] for name in first}
+def in_group(question: Question, group: str) -> bool:
+    """Return whether a question counts in a group."""
+    return question.core if group == CORE else question.category == group
 
 
-def _estimates(
-    dataset: Dataset, table: Sequence[Mapping[str, float]], resampling: Resampling
-) -> Estimates:
-    found: dict[str, dict[str, Estimate]] = {}
-    for group in groups(dataset):
-        for metric in table[0]:
-            values: dict[str, list[float]] = {each.id: [] for each in dataset.conversations}
-            for (conversation, question), row in zip(dataset.asked, table, strict=True):
-                if question.core if group == CORE else question.category == group:
-                    values[conversation.id].append(row[metric])
-            estimate = resampling.estimate(list(values.values()))
-            if estimate is not None:
-                found.setdefault(group, {})[metric] = estimate
-    return found
+def estimates_of(
+    asked: Sequence[tuple[Conversation, Question]],
+    tables: Sequence[Sequence[Row | None]],
+    groups: Sequence[str],
+) -> list[tuple[Estimates, Estimates]]:
+    """Return the estimates of each table of measures, and how far the first table is ahead.
+
+    Each table has a row for each question; None if it was not answered.
+    """
+    resampling = Resampling(len({conversation.id for conversation, _ in asked}))
+
+    def estimates(table: Sequence[Row | None]) -> Estimates:
+        measures = dict.fromkeys(measure for row in table if row is not None for measure in row)
+        found: dict[str, dict[str, Estimate]] = {}
+        for group in groups:
+            for measure in measures:
+                values: dict[str, list[float]] = {conversation.id: [] for conversation, _ in asked}
+                for (conversation, question), row in zip(asked, table, strict=True):
+                    if row is not None and measure in row and in_group(question, group):
+                        values[conversation.id].append(row[measure])
+                estimate = resampling.estimate(list(values.values()))
+                if estimate is not None:
+                    found.setdefault(group, {})[measure] = estimate
+        return found
+
+    def ahead(table: Sequence[Row | None]) -> list[Row | None]:
+        return [
+            None
+            if mine is None or other is None
+            else {measure: mine[measure] - other[measure] for measure in mine if measure in other}
+            for mine, other in zip(tables[0], table, strict=True)
+        ]
+
+    return [
+        (estimates(table), {} if table is tables[0] else estimates(ahead(table)))
+        for table in tables
+    ]
 
 
 def percentiles(values: Sequence[float]) -> dict[str, float]:
-    """The median and the 95th percentile, each one of the values."""
+    """Return the median and the 95th percentile, each one of the values."""
     ordered = sorted(values)
     return {f"p{p}": ordered[math.ceil(len(ordered) * p / 100) - 1] for p in (50, 95)}
 
 
 def fingerprint(filled: Filled, setup: Setup | None, **further: Any) -> dict[str, Any]:
-    """Everything that the numbers depend on, times apart, and a digest of it."""
+    """Return everything that the numbers depend on, except times, and a digest of it."""
     options, dataset = filled.memory.options, filled.dataset
 
     async def parts(wiring: Wiring, io: IO) -> dict[str, Any]:
@@ -131,7 +144,7 @@ def fingerprint(filled: Filled, setup: Setup | None, **further: Any) -> dict[str
         "mode": options.mode,
         "embedder": getattr(options.embedder, "name", str(options.embedder)),
         **filled.memory.perform(parts),
-        **_shown(setup),
+        **_settings(setup),
         **further,
     }
     canonical = json.dumps(facts, sort_keys=True).encode()
@@ -139,40 +152,34 @@ def fingerprint(filled: Filled, setup: Setup | None, **further: Any) -> dict[str
 
 
 def as_dict(
-    scored: Sequence[Scored], filled: Filled, questions: QuestionEmbedder, cutoffs: Sequence[int]
+    scored: Sequence[Scored],
+    filled: Filled,
+    questions: QuestionEmbedder,
+    cutoffs: Sequence[int],
 ) -> dict[str, Any]:
-    """The whole report, ready for JSON: no text of the data, but the ranks of all evidence."""
-    dataset = filled.dataset
+    """Return the whole report, ready for JSON: no text of the data, but the ranks of evidence."""
     return {
         "fingerprint": fingerprint(filled, scored[0].run.setup, cutoffs=list(cutoffs)),
         **filling(filled),
-        "embedding_milliseconds": percentiles([1000 * each for each in questions.seconds]),
+        "embedding_milliseconds": percentiles([1000 * seconds for seconds in questions.seconds]),
         "runs": [
             {
-                "name": each.run.name,
-                **_shown(each.run.setup),
-                "milliseconds": percentiles(each.run.milliseconds),
-                "estimates": _plain(each.estimates),
-                "difference": _plain(each.difference),
-                "ranks": each.run.ranks,
-                "took": [round(took, 3) for took in each.run.milliseconds],
+                "name": result.run.name,
+                **_settings(result.run.setup),
+                "milliseconds": percentiles(result.run.milliseconds),
+                "estimates": plain(result.estimates),
+                "difference": plain(result.difference),
+                "ranks": result.run.ranks,
+                "took": [round(took, 3) for took in result.run.milliseconds],
             }
-            for each in scored
+            for result in scored
         ],
-        "questions": questions_of(dataset),
+        "questions": _questions_of(filled.dataset),
     }
 
 
-def questions_of(dataset: Dataset) -> list[dict[str, str]]:
-    """Which questions are asked, without their text."""
-    return [
-        {"conversation": conversation.id, "category": question.category}
-        for conversation, question in dataset.asked
-    ]
-
-
 def filling(filled: Filled) -> dict[str, Any]:
-    """What was wrong with the data, and what became of it."""
+    """Return the defects of the data, and what filling the memory made and took."""
     return {
         "defects": dict(filled.dataset.defects),
         "filling": {
@@ -183,14 +190,80 @@ def filling(filled: Filled) -> dict[str, Any]:
     }
 
 
-def _shown(setup: Setup | None) -> dict[str, Any]:
+def plain(estimates: Estimates) -> dict[str, dict[str, Any]]:
+    """Return estimates, ready for JSON."""
+    return {
+        group: {measure: asdict(estimate) for measure, estimate in measures.items()}
+        for group, measures in estimates.items()
+    }
+
+
+def _questions_of(dataset: Dataset) -> list[dict[str, str]]:
+    return [
+        {"conversation": conversation.id, "category": question.category}
+        for conversation, question in dataset.asked
+    ]
+
+
+def _settings(setup: Setup | None) -> dict[str, Any]:
     if setup is None:
         return {"hops": None, "options": None}
     return {"hops": setup.hops, "options": asdict(replace(setup.options, reranker=None))}
 
 
-def _plain(estimates: Estimates) -> dict[str, dict[str, Any]]:
-    return {
-        group: {metric: asdict(estimate) for metric, estimate in metrics.items()}
-        for group, metrics in estimates.items()
-    }
+class _Data(BaseModel):
+    sha256: str
+
+
+class _Fingerprint(BaseModel):
+    data: _Data
+    cutoffs: list[int] = Field(min_length=1)
+
+
+class _Run(BaseModel):
+    ranks: list[list[Annotated[int, Field(ge=1)] | None]]
+    took: list[float]
+
+
+class _Report(BaseModel):
+    """A report that `amem eval recall --json` printed, as far as it is read again."""
+
+    fingerprint: _Fingerprint
+    questions: list[dict[str, str]]
+    runs: list[_Run] = Field(min_length=1)
+
+
+def earlier_run(path: Path, dataset: Dataset, *, k: int) -> Run:
+    """Return the first run of a report that `amem eval recall --json` printed, named by its file.
+
+    k: how far down the other runs look; ranks beyond it do not count.
+    Raises InvalidInputError for any other file, and for a report on other questions.
+    """
+    try:
+        report = _Report.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be read: {error.strerror}.") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        wrong = f"{place}: {first['msg']}" if place else first["msg"]
+        raise InvalidInputError(f"{path} is no report; --json prints one ({wrong}).") from error
+    sha256, cutoffs = report.fingerprint.data.sha256, report.fingerprint.cutoffs
+    if sha256 != dataset.digest or report.questions != _questions_of(dataset):
+        raise InvalidInputError(
+            f"{path} is about other questions; compare reports on the same file and --limit."
+        )
+    if max(cutoffs) < k:
+        raise InvalidInputError(
+            f"{path} looked at {max(cutoffs)} places only; compare with -k {max(cutoffs)}."
+        )
+    run = report.runs[0]
+    expected = [len(question.evidence) for _, question in dataset.asked]
+    if [len(ranks) for ranks in run.ranks] != expected or len(run.took) != len(expected):
+        raise InvalidInputError(
+            f"{path}: the first run does not have the ranks and the time of each question."
+        )
+    ranks = tuple(
+        tuple(None if rank is None or rank > k else rank for rank in ranks) for ranks in run.ranks
+    )
+    return Run(path.stem, ranks, tuple(run.took))

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from amem_integrations.cli import eval as evaluating
 from amem_integrations.cli.app import app
-from amem_integrations.evaluation.questions import timed
+from amem_integrations.evaluation.recall import timed
 from amem_integrations.recall.options import DEFAULT_OPTIONS, SHARES
 from tests.evaluation.samples import lines, locomo, written
 from tests.support import EMBEDDER, chat_model
@@ -183,7 +183,7 @@ def test_a_file_that_is_no_data_ends_with_its_line_and_exit_code_1(tmp_path: Pat
     path = written(tmp_path / "data.jsonl", [{"turn": 1, "text": "a"}, {"turn": 2}])
     result = call(path)
     assert result.exit_code == 1
-    assert 'line 2: "text" is a string; got nothing' in result.stderr
+    assert 'line 2, "text": Field required' in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from amem_integrations.cli import eval as evaluating
 from amem_integrations.cli.app import app
-from amem_integrations.evaluation.questions import timed
+from amem_integrations.evaluation.recall import timed
 from tests.evaluation.samples import lines, written
 from tests.support import EMBEDDER
 

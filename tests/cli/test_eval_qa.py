@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from amem_integrations.cli import eval_qa
 from amem_integrations.cli.app import app
-from amem_integrations.evaluation.questions import timed
+from amem_integrations.evaluation.recall import timed
 from amem_integrations.llms import chat_models
 from amem_integrations.llms.langchain import LangChainChatModel
 from amem_integrations.testing import ScriptedChatModel
@@ -61,7 +61,7 @@ def test_our_own_conversations_are_asked_out_of_the_box(tmp_path: Path) -> None:
         assert len(re.findall(rf"^{system} .*\d", result.stdout, re.MULTILINE)) == 2
     assert "3 conversations, 60 questions" in result.stdout
     written = {path.name for path in (tmp_path / "amem-qa").iterdir()}
-    assert {"report.md", "report.html", "report.json", "answers.jsonl", "f1.svg"} <= written
+    assert {"report.html", "report.json", "answers.jsonl"} <= written
 
 
 def test_the_table_fits_eighty_columns_with_our_memory() -> None:

@@ -4,9 +4,8 @@ from pathlib import Path
 import pytest
 
 from amem_integrations.evaluation.dataset import Dataset
-from amem_integrations.evaluation.ingest import Filled, fill
-from amem_integrations.evaluation.questions import QuestionEmbedder, timed
-from amem_integrations.evaluation.reading import read_dataset
+from amem_integrations.evaluation.formats import read_dataset
+from amem_integrations.evaluation.recall import Filled, QuestionEmbedder, fill, timed
 from tests.evaluation.samples import lines, written
 from tests.support import EMBEDDER, open_memory
 

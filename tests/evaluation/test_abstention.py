@@ -7,14 +7,12 @@ from math import inf
 import pytest
 
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.evaluation.abstention import Answers, answers, curve
-from amem_integrations.evaluation.ingest import Filled
-from amem_integrations.evaluation.questions import QuestionEmbedder
-from amem_integrations.evaluation.recall import Setup
+from amem_integrations.evaluation.abstention import Relevance, ask_twice, curve
+from amem_integrations.evaluation.recall import Filled, QuestionEmbedder, Setup
 
 Held = tuple[Filled, QuestionEmbedder]
 
-FOUND = Answers(
+FOUND = Relevance(
     foreign=[[0.1, 0.3], [0.5, -inf]],
     own=[[0.4, 0.6], [0.8, 0.9]],
     evidence=[[0.2, 0.6], [0.8, 0.9]],
@@ -56,11 +54,11 @@ def test_further_thresholds_can_be_asked_about() -> None:
 
 
 def test_nothing_found_has_no_curve() -> None:
-    assert curve(Answers([[0.1], [0.2]], [[0.1], [0.2]], [[], []])) == []
+    assert curve(Relevance([[0.1], [0.2]], [[0.1], [0.2]], [[], []])) == []
 
 
 def test_each_question_is_asked_of_its_own_and_of_another_conversation(filled: Held) -> None:
-    found = answers(filled[0], Setup())
+    found = ask_twice(filled[0], Setup())
     assert [len(scores) for scores in found.own] == [2, 1]
     assert [len(scores) for scores in found.foreign] == [2, 1]
     assert [len(scores) for scores in found.evidence] == [2, 1]
@@ -76,7 +74,7 @@ def test_the_other_conversation_is_asked_whatever_its_time(filled: Held) -> None
         replace(each, questions=tuple(replace(q, asked_at=early) for q in each.questions))
         for each in held.dataset.conversations
     )
-    found = answers(
+    found = ask_twice(
         replace(held, dataset=replace(held.dataset, conversations=conversations)), Setup()
     )
     assert found.own == [[-inf, -inf], [-inf]]
@@ -88,13 +86,13 @@ def test_questions_that_stand_apart_are_not_asked(filled: Held) -> None:
     boat, garden = held.dataset.conversations
     apart = replace(boat, questions=tuple(replace(q, core=False) for q in boat.questions))
     dataset = replace(held.dataset, conversations=(apart, garden))
-    found = answers(replace(held, dataset=dataset), Setup())
+    found = ask_twice(replace(held, dataset=dataset), Setup())
     assert found.own[0] == found.foreign[0] == []
 
 
 def test_progress_counts_questions(filled: Held) -> None:
     seen: list[tuple[int, int]] = []
-    answers(filled[0], Setup(), progress=lambda done, total: seen.append((done, total)))
+    ask_twice(filled[0], Setup(), progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
@@ -102,4 +100,4 @@ def test_one_conversation_is_too_few(filled: Held) -> None:
     held, _ = filled
     alone = replace(held.dataset, conversations=held.dataset.conversations[:1])
     with pytest.raises(InvalidInputError, match=r"here is only one"):
-        answers(replace(held, dataset=alone), Setup())
+        ask_twice(replace(held, dataset=alone), Setup())

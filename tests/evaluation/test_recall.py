@@ -1,15 +1,129 @@
-"""Asking a memory the questions of a dataset."""
+"""A dataset in a memory, asked its questions and timed, and the dense baseline."""
 
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
 
 from amem_integrations.core.io import Vector
-from amem_integrations.evaluation.ingest import Filled
-from amem_integrations.evaluation.questions import QuestionEmbedder, timed
-from amem_integrations.evaluation.recall import Setup, ask, ask_baseline
+from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn
+from amem_integrations.evaluation.formats import read_dataset
+from amem_integrations.evaluation.recall import (
+    DenseBaseline,
+    Filled,
+    QuestionEmbedder,
+    Setup,
+    ask,
+    ask_baseline,
+    fill,
+    stored_text,
+    timed,
+)
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.testing import HashEmbedder
+from tests.evaluation.samples import beam, written
+from tests.support import chat_model, open_memory
+
+
+def test_each_conversation_has_a_namespace_of_its_own(
+    filled: tuple[Filled, QuestionEmbedder],
+) -> None:
+    memory, (boat, garden) = filled[0].memory, filled[0].dataset.conversations
+    assert memory.count(filled[0].home(boat)) == 4
+    assert memory.count(filled[0].home(garden)) == 3
+    assert memory.count() == 7
+
+
+def test_a_note_is_its_turn(filled: tuple[Filled, QuestionEmbedder]) -> None:
+    boat = filled[0].dataset.conversations[0]
+    notes = filled[0].memory.recent(namespace=filled[0].home(boat))
+    by_key = {note.key: note for note in notes}
+    assert set(by_key) == {turn.id for turn in boat.turns}
+    for place, turn in enumerate(boat.turns):
+        note = by_key[turn.id]
+        assert note.content == turn.text
+        assert (note.speaker, note.session, note.sequence) == (turn.speaker, "1", place)
+        assert note.occurred_at == turn.time
+
+
+def test_where_nobody_has_a_name_the_role_speaks(tmp_path: Path) -> None:
+    dataset = read_dataset(written(tmp_path / "a.json", beam()))
+    with open_memory(formation="off") as memory:
+        filled = fill(memory, dataset)
+        notes = memory.recent(namespace=filled.home(dataset.conversations[0]))
+    assert {(note.key, note.speaker) for note in notes} == {
+        ("0", "user"),
+        ("1", "assistant"),
+        ("2", "user"),
+    }
+    assert {note.metadata["role"] for note in notes} == {"user", "assistant"}
+
+
+def test_progress_counts_the_turns_of_all_conversations(dataset: Dataset) -> None:
+    seen: list[tuple[int, int]] = []
+    with open_memory(formation="off") as memory:
+        fill(memory, dataset, lambda done, total: seen.append((done, total)))
+    assert seen == [(done, 7) for done in range(1, 8)]
+
+
+def test_notes_are_formed_as_the_memory_forms(dataset: Dataset) -> None:
+    for settings, expected in (
+        ({"formation": "off"}, {"raw": 7}),
+        ({}, {"formed": 7}),
+        ({"model": chat_model()}, {"formed": 7}),
+    ):
+        with open_memory(**settings) as memory:
+            assert fill(memory, dataset).counts() == expected
+
+
+def test_filling_again_adds_nothing(dataset: Dataset, tmp_path: Path) -> None:
+    for _ in range(2):
+        with open_memory(tmp_path / "memory") as memory:
+            fill(memory, dataset)
+            assert memory.count() == 7
+
+
+def test_differently_formed_notes_do_not_share_a_namespace(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    for formation in ("off", "inline"):
+        with open_memory(tmp_path / "memory", formation=formation) as memory:
+            counts = fill(memory, dataset).counts()
+    assert counts == {"formed": 7}
+
+
+class Counting(HashEmbedder):
+    asked = 0
+
+    def embed_query(self, text: str) -> Vector:
+        self.asked += 1
+        return super().embed_query(text)
+
+
+def test_a_question_is_embedded_once() -> None:
+    inner = Counting()
+    _, questions = timed(inner)
+    before = inner.asked
+    assert questions.embed_query("why?") == questions.embed_query("why?")
+    assert inner.asked == before + 1
+    assert len(questions.seconds) == 1
+
+
+def test_a_memory_sees_the_embedder_that_was_meant() -> None:
+    named, _ = timed(HashEmbedder(64))
+    assert (named.name, named.dimension) == ("hash-64", 64)
+    assert named.embed_documents(["a kiln"]) == [
+        pytest.approx(HashEmbedder(64).embed_query("a kiln"))
+    ]
+
+
+async def test_async_forms_give_the_same_vectors() -> None:
+    named, questions = timed(HashEmbedder(64))
+    assert await named.aembed_query("a kiln") == named.embed_query("a kiln")
+    assert await questions.aembed_documents(["a kiln"]) == named.embed_documents(["a kiln"])
+
 
 Held = tuple[Filled, QuestionEmbedder]
 
@@ -81,3 +195,58 @@ def test_progress_counts_questions(filled: Held) -> None:
     seen: list[tuple[int, int]] = []
     ask(filled[0], Setup(), filled[1], k=5, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+# Texts as directions in the plane; lengths must not matter.
+WAYS = {"east": [9.0, 0.0], "north": [0.0, 0.1], "between": [3.0, 1.0], "?": [0.5, 0.0]}
+
+
+class Compass(HashEmbedder):
+    def embed_query(self, text: str) -> Vector:
+        return WAYS[text]
+
+
+TURNS = tuple(
+    Turn(text, text, time=datetime(2026, 1, day, tzinfo=UTC))
+    for day, text in enumerate(("north", "between", "east"), 1)
+)
+QUESTION = Question("?", ("east",), "all")
+
+
+@pytest.fixture
+def conversation() -> Conversation:
+    return Conversation("c", TURNS, (QUESTION,))
+
+
+@pytest.fixture
+def baseline(conversation: Conversation) -> DenseBaseline:
+    return DenseBaseline(Compass(2), [conversation])
+
+
+def test_turns_come_by_cosine(baseline: DenseBaseline, conversation: Conversation) -> None:
+    assert baseline(conversation, QUESTION, 3) == ["east", "between", "north"]
+    assert baseline(conversation, QUESTION, 1) == ["east"]
+
+
+def test_what_was_said_after_the_question_is_not_known(
+    baseline: DenseBaseline, conversation: Conversation
+) -> None:
+    asked = replace(QUESTION, asked_at=datetime(2026, 1, 2, tzinfo=UTC))
+    assert baseline(conversation, asked, 3) == ["between", "north"]
+
+
+def test_equal_cosines_keep_the_order_of_the_conversation() -> None:
+    twins = Conversation("c", tuple(Turn(id, "east") for id in "ba"), (QUESTION,))
+    assert DenseBaseline(Compass(2), [twins])(twins, QUESTION, 2) == ["b", "a"]
+
+
+def test_a_turn_is_stored_as_a_mem_s_own_evaluation_does() -> None:
+    assert stored_text(Turn("1", "Ahoy", "Nora")) == "Speaker Nora says : Ahoy"
+    assert stored_text(Turn("1", "Ahoy", role="user")) == "Speaker user says : Ahoy"
+    assert stored_text(Turn("1", "Ahoy")) == "Ahoy"
+
+
+def test_progress_counts_turns(conversation: Conversation) -> None:
+    seen: list[tuple[int, int]] = []
+    DenseBaseline(Compass(2), [conversation], lambda done, total: seen.append((done, total)))
+    assert seen == [(3, 3)]

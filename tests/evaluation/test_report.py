@@ -1,14 +1,30 @@
-"""What runs come to: means by category, paired differences, times, a fingerprint."""
+"""Means by category, paired differences, times, a fingerprint, and earlier reports."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn
-from amem_integrations.evaluation.ingest import Filled
-from amem_integrations.evaluation.questions import QuestionEmbedder
-from amem_integrations.evaluation.recall import Run, Setup, ask, ask_baseline
-from amem_integrations.evaluation.report import as_dict, fingerprint, groups, percentiles, score
+from amem_integrations.evaluation.recall import (
+    Filled,
+    QuestionEmbedder,
+    Run,
+    Setup,
+    ask,
+    ask_baseline,
+)
+from amem_integrations.evaluation.report import (
+    as_dict,
+    earlier_run,
+    fingerprint,
+    groups,
+    percentiles,
+    score,
+)
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from tests.evaluation.samples import BOAT
 
@@ -90,3 +106,84 @@ def test_the_whole_report_is_json_and_quotes_no_text(filled: Held) -> None:
     assert len(report["runs"][0]["ranks"]) == len(report["questions"]) == 3
     assert set(report["runs"][1]["difference"]) == {"core", "one", "two"}
     assert not any(said in text for _, said in BOAT)
+
+
+Held = tuple[Filled, QuestionEmbedder]
+
+
+@pytest.fixture
+def report(filled: Held) -> dict[str, Any]:
+    held, questions = filled
+    run = ask(held, Setup(), questions, k=5)
+    found = as_dict(score(held.dataset, [run], [5]), held, questions, [5])
+    return json.loads(json.dumps(found))
+
+
+def saved(report: object, folder: Path) -> Path:
+    path = folder / "before.json"
+    path.write_text(json.dumps(report), "utf-8")
+    return path
+
+
+def test_a_run_comes_back_as_it_was(filled: Held, report: Any, tmp_path: Path) -> None:
+    held, questions = filled
+    found = earlier_run(saved(report, tmp_path), held.dataset, k=5)
+    assert found.name == "before"
+    assert found.ranks == ask(held, Setup(), questions, k=5).ranks
+    assert len(found.milliseconds) == 3
+
+
+def test_what_lies_deeper_than_the_others_look_was_not_found(
+    filled: Held, report: Any, tmp_path: Path
+) -> None:
+    report["runs"][0]["ranks"] = [[4], [1, 5], [None]]
+    found = earlier_run(saved(report, tmp_path), filled[0].dataset, k=4)
+    assert found.ranks == ((4,), (1, None), (None,))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"fingerprint": {"data": {"sha256": "0"}, "cutoffs": [5]}}, r"about other questions"),
+        ({"questions": []}, r"about other questions"),
+        ({"fingerprint": None}, r"is no report.*\(fingerprint: .*object"),
+        ({"runs": []}, r"is no report.*\(runs: .*at least 1 item"),
+        ({"runs": [{"ranks": [[1]], "took": [1.0]}]}, r"does not have the ranks and the time"),
+        (
+            {"runs": [{"ranks": [[0], [1, 1], [1]], "took": [1, 1, 1]}]},
+            r"ranks.0.0: .*than or equal",
+        ),
+        ({"runs": [{"ranks": [1, 2, 3], "took": [1, 1, 1]}]}, r"ranks.0: .*valid array"),
+        ({"runs": [{"ranks": [[1], [1, 1], [1]], "took": ["a"] * 3}]}, r"took.0: .*valid number"),
+    ],
+)
+def test_what_is_no_report_on_these_questions_is_refused(
+    filled: Held, report: Any, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        earlier_run(saved({**report, **change}, tmp_path), filled[0].dataset, k=5)
+
+
+def test_a_report_on_fewer_conversations_is_refused(
+    filled: Held, report: Any, tmp_path: Path
+) -> None:
+    dataset = filled[0].dataset
+    fewer = replace(dataset, conversations=dataset.conversations[:1])
+    with pytest.raises(InvalidInputError, match=r"the same file and --limit"):
+        earlier_run(saved(report, tmp_path), fewer, k=5)
+
+
+def test_a_report_that_looked_less_far_is_refused(
+    filled: Held, report: Any, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInputError, match=r"looked at 5 places only; compare with -k 5"):
+        earlier_run(saved(report, tmp_path), filled[0].dataset, k=6)
+
+
+def test_a_file_that_is_no_json_or_not_there_is_named(filled: Held, tmp_path: Path) -> None:
+    path = tmp_path / "table.txt"
+    with pytest.raises(InvalidInputError, match=r"table.txt cannot be read"):
+        earlier_run(path, filled[0].dataset, k=5)
+    path.write_text("R@5", "utf-8")
+    with pytest.raises(InvalidInputError, match=r"table.txt is no report"):
+        earlier_run(path, filled[0].dataset, k=5)

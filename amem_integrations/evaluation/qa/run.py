@@ -1,23 +1,25 @@
-"""Asking systems the questions of a dataset, and a reader for the answers; what came of each.
+"""Asking systems the questions of a dataset, and a reader for the answers.
 
-Answers are kept as they come, so that a run can be interrupted and taken up again. `report`
-makes numbers of them.
+Answers are kept as they come, so that a run can be interrupted and taken up again.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from amem_integrations import __version__
 from amem_integrations.core.tokens import estimate_tokens
-from amem_integrations.core.usage import Usage
 from amem_integrations.errors import AMemError, AnalysisError, InvalidInputError
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
-from amem_integrations.evaluation.qa.checking import gold_of
-from amem_integrations.evaluation.qa.kept import KeptLines, fingerprint
-from amem_integrations.evaluation.qa.metering import LIMIT, MeteredModel, Price
-from amem_integrations.evaluation.qa.reader import RULES, ModelReader, Reader
+from amem_integrations.evaluation.qa.model import (
+    LIMIT,
+    LineStore,
+    MeteredModel,
+    Price,
+    fingerprint,
+)
+from amem_integrations.evaluation.qa.readers import RULES, ModelReader, Reader, gold_of
 from amem_integrations.evaluation.qa.system import Budget, Evidence, Factory, Means, System
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -48,19 +50,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A run, or as much of it as a limit let through.
-
-    missing: how many answers a limit left out. usage: of the model, kept replies included.
-    """
+    """A run, or as much of it as a limit let through; missing: how many answers it left out."""
 
     answers: tuple[Answer, ...]
     missing: int
-    usage: Usage | None
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a system is expected to ask of the model; usd is None where no price is known."""
+    """What a system is expected to ask of the model; usd is None if no price is known."""
 
     system: str
     calls: int
@@ -70,7 +68,7 @@ class Forecast:
 
 
 def scorable(dataset: Dataset) -> list[tuple[Conversation, Question]]:
-    """The questions whose answer is known. Raises InvalidInputError if there is none."""
+    """Return the questions whose answer is known. Raises InvalidInputError if there is none."""
     found = [asked for asked in dataset.asked if gold_of(asked[1])]
     if not found:
         raise InvalidInputError(
@@ -82,15 +80,15 @@ def scorable(dataset: Dataset) -> list[tuple[Conversation, Question]]:
 class Run:
     """One dataset, one reader, one model; systems by name.
 
-    model: what systems and reader ask, or None. concurrency: questions that are answered side
-    by side.
+    model: what systems and reader ask, or None. concurrency: how many questions are answered
+    side by side.
     """
 
     def __init__(
         self,
         means: Means,
         reader: Reader,
-        kept: KeptLines,
+        kept: LineStore,
         *,
         model: MeteredModel | None = None,
         concurrency: int = 1,
@@ -101,6 +99,9 @@ class Run:
         self._model = model
         self._concurrency = concurrency
         self._asked = scorable(means.dataset)
+        self._places: dict[str, list[int]] = {}
+        for place, (conversation, _) in enumerate(self._asked):
+            self._places.setdefault(conversation.id, []).append(place)
 
     def ask(
         self,
@@ -111,8 +112,8 @@ class Run:
         """Answer every question that is not answered yet, with every system and budget.
 
         Stops in good order at a limit of the model. What fails by an error of the package is
-        marked, and tried again by the next run; where no question would fare better, such as
-        with a wrong key, the error is raised.
+        marked, and tried again by the next run; if no question would fare better, such as with a
+        wrong key, the error is raised.
         """
         total = len(systems) * len(budgets) * len(self._asked)
         found: list[Answer] = []
@@ -122,7 +123,7 @@ class Run:
             for name, system in made.items():
                 if progress is not None:
                     progress(f"{name}, preparing", len(found), total)
-                for answer in self._all(name, system, budgets):
+                for answer in self._answers(name, system, budgets):
                     found.append(answer)
                     if progress is not None:
                         progress(name, len(found), total)
@@ -131,56 +132,56 @@ class Run:
                 system.close()
         order = {name: place for place, name in enumerate(systems)}
         found.sort(key=lambda each: (order[each.system], budgets.index(each.budget), each.place))
-        usage = None if self._model is None else self._model.total()
-        return Asked(tuple(found), total - len(found), usage)
+        return Asked(tuple(found), total - len(found))
 
     def forecast(
-        self, systems: Mapping[str, Factory], budgets: Sequence[Budget], price: Price | None = None
+        self,
+        systems: Mapping[str, Factory],
+        budgets: Sequence[Budget],
+        price: Price | None = None,
     ) -> list[Forecast]:
-        """What the answers that are not there yet will take, estimated without asking."""
+        """Estimate what the answers that are not there yet will take, without asking."""
         found: list[Forecast] = []
         for name, make in systems.items():
             system = make(self._means)
-            usage = Usage()
+            calls = tokens_in = tokens_out = 0
             for budget in budgets:
-                for conversation, places in self._conversations():
-                    left = len([each for each in places if not self._answered(name, budget, each)])
-                    usage += self._expected(system, conversation, budget, left)
+                for places in self._places.values():
+                    left = sum(self._answered(name, budget, place) is None for place in places)
+                    if not left:
+                        continue
+                    cost = system.cost(self._asked[places[0]][0], budget)
+                    calls += cost.calls
+                    tokens_in += cost.tokens_in
+                    tokens_out += cost.tokens_out
+                    if isinstance(self._reader, ModelReader):
+                        calls += left
+                        tokens_in += left * (cost.evidence + _PROMPT_TOKENS)
+                        tokens_out += left * _ANSWER_TOKENS
             system.close()
-            usd = None if price is None else price.of(usage)
-            found.append(Forecast(name, usage.calls, usage.tokens_in, usage.tokens_out, usd))
+            usd = None if price is None else price.of(tokens_in, tokens_out)
+            found.append(Forecast(name, calls, tokens_in, tokens_out, usd))
         return found
 
-    def _expected(
-        self, system: System, conversation: Conversation, budget: Budget, left: int
-    ) -> Usage:
-        if not left:
-            return Usage()
-        cost = system.cost(conversation, budget)
-        usage = Usage(calls=cost.calls, tokens_in=cost.tokens_in, tokens_out=cost.tokens_out)
-        if isinstance(self._reader, ModelReader):
-            asked = left * (cost.evidence + _PROMPT_TOKENS)
-            usage += Usage(calls=left, tokens_in=asked, tokens_out=left * _ANSWER_TOKENS)
-        return usage
-
-    def _all(self, name: str, system: System, budgets: Sequence[Budget]) -> Iterator[Answer]:
-        for conversation, places in self._conversations():
-            asked = [(budget, place) for budget in budgets for place in places]
-            known = [self._answered(name, *each) for each in asked]
-            yield from (each for each in known if each is not None)
-            left = [each for each, answer in zip(asked, known, strict=True) if answer is None]
+    def _answers(self, name: str, system: System, budgets: Sequence[Budget]) -> Iterator[Answer]:
+        for places in self._places.values():
+            left: list[tuple[Budget, int]] = []
+            for budget in budgets:
+                for place in places:
+                    answer = self._answered(name, budget, place)
+                    if answer is None:
+                        left.append((budget, place))
+                    else:
+                        yield answer
             if left and not self._exhausted:
-                yield from self._conversation(name, system, conversation, left)
+                yield from self._new_answers(name, system, left)
 
-    def _conversation(
-        self,
-        name: str,
-        system: System,
-        conversation: Conversation,
-        left: Sequence[tuple[Budget, int]],
+    def _new_answers(
+        self, name: str, system: System, left: Sequence[tuple[Budget, int]]
     ) -> Iterator[Answer]:
+        """Yield the answers to questions of one conversation, and keep them."""
         try:
-            system.prepare(conversation)
+            system.prepare(self._asked[left[0][1]][0])
         except AMemError as error:
             if self._marks(error):
                 for budget, place in left:
@@ -190,7 +191,7 @@ class Run:
         pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="amem-eval")
         try:
             futures: list[Future[Answer | None]] = [
-                pool.submit(self._one, name, system, budget, place) for budget, place in left
+                pool.submit(self._answer, name, system, budget, place) for budget, place in left
             ]
             for future in as_completed(futures):
                 answer = future.result()
@@ -199,8 +200,8 @@ class Run:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _one(self, name: str, system: System, budget: Budget, place: int) -> Answer | None:
-        """None where a limit came between."""
+    def _answer(self, name: str, system: System, budget: Budget, place: int) -> Answer | None:
+        """Return None if a limit was reached."""
         if self._exhausted:
             return None
         conversation, question = self._asked[place]
@@ -216,22 +217,16 @@ class Run:
         return Answer(name, budget, place, text, evidence.turns, tokens, failure)
 
     def _marks(self, error: AMemError) -> bool:
-        """Whether it says something about a question, or only that a limit has been reached."""
-        if isinstance(error, AnalysisError) and error.reason in _HOPELESS:
+        """Return whether the error says something about a question, and not only of a limit."""
+        if not isinstance(error, AnalysisError):
+            return True
+        if error.reason in _HOPELESS:
             raise error
-        return _reason(error) != LIMIT and not (
-            self._exhausted and isinstance(error, AnalysisError)
-        )
+        return error.reason != LIMIT and not self._exhausted
 
     @property
     def _exhausted(self) -> bool:
         return self._model is not None and self._model.exhausted
-
-    def _conversations(self) -> list[tuple[Conversation, list[int]]]:
-        found: dict[str, tuple[Conversation, list[int]]] = {}
-        for place, (conversation, _) in enumerate(self._asked):
-            found.setdefault(conversation.id, (conversation, []))[1].append(place)
-        return list(found.values())
 
     def _answered(self, name: str, budget: Budget, place: int) -> Answer | None:
         kept = self._kept.get(self._key(name, budget, place))
@@ -241,7 +236,7 @@ class Run:
 
     def _keep(self, answer: Answer) -> Answer:
         conversation, question = self._asked[answer.place]
-        shown: dict[str, Any] = {
+        value = {
             "system": answer.system,
             "conversation": conversation.id,
             "category": question.category,
@@ -251,7 +246,7 @@ class Run:
             "tokens": answer.tokens,
             "failure": answer.failure,
         }
-        self._kept.keep(self._key(answer.system, answer.budget, answer.place), shown)
+        self._kept.put(self._key(answer.system, answer.budget, answer.place), value)
         return answer
 
     def _key(self, name: str, budget: Budget, place: int) -> str:

@@ -1,16 +1,31 @@
-"""What a chat model is asked, by category, and the readers that know the answers."""
+"""Readers: a model and its prompts, rules over evidence, those that know the answers, the judge."""
 
 from collections import Counter
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from amem_integrations.core.analysis import ChatReply, ChatRequest
 from amem_integrations.errors import AnalysisError
-from amem_integrations.evaluation.qa.checking import OracleReader, ShuffledReader, gold_of
-from amem_integrations.evaluation.qa.reader import ABSTENTION, ModelReader
-from amem_integrations.evaluation.qa.system import Evidence
+from amem_integrations.evaluation.dataset import Turn
+from amem_integrations.evaluation.qa.readers import (
+    ABSTENTION,
+    ExtractiveReader,
+    Judge,
+    ModelReader,
+    OracleReader,
+    ShuffledReader,
+    Statement,
+    gold_of,
+    statements,
+)
+from amem_integrations.evaluation.qa.run import Answer
+from amem_integrations.evaluation.qa.scoring import score
+from amem_integrations.evaluation.qa.system import Budget, Evidence, line, transcript
+from amem_integrations.recall.prompt import pack
 from tests.evaluation.qa.samples import conversation, own, question
+from tests.support import EMBEDDER, open_memory
 
 TALK = conversation("The sloop needs a new mainsail.", "I can sew one.")
 SHOWN = Evidence("Nora: The sloop needs a new mainsail.")
@@ -90,3 +105,128 @@ def test_a_shuffled_reader_keeps_the_answers_of_each_category() -> None:
         places = [n for n, (_, asked) in enumerate(dataset.asked) if asked.category == category]
         assert Counter(given[n] for n in places) == Counter(golds[n] for n in places)
     assert given != golds
+
+
+MAY = datetime(2026, 5, 7, tzinfo=UTC)
+TURNS = [
+    Turn("t1", "We sailed to Odesa yesterday: it took nine hours.", "Nora", time=MAY),
+    Turn("t2", "My grandfather Petro sewed the mainsail.", "Ilya", time=MAY),
+    Turn("t3", 'He calls her "Gull" and\nnothing else.', "Nora", time=MAY),
+]
+NOBODY = conversation()
+
+
+def extracted(asked: str, bait: str | None = None) -> str:
+    evidence = Evidence("\n".join(line(turn) for turn in TURNS))
+    return ExtractiveReader().answer(NOBODY, question(asked, bait=bait), evidence)
+
+
+def test_lines_and_days_of_turns_are_read() -> None:
+    expected = [
+        Statement(TURNS[0].text, "Nora", MAY),
+        Statement(TURNS[1].text, "Ilya", MAY),
+        Statement('He calls her "Gull" and nothing else.', "Nora", MAY),
+    ]
+    assert statements("\n".join(line(turn) for turn in TURNS)) == expected
+    assert statements(transcript(TURNS)) == expected
+
+
+def test_packed_notes_are_read_as_they_were_said() -> None:
+    with open_memory(formation="off") as memory:
+        for turn in TURNS:
+            memory.add(turn.text, speaker=turn.speaker, occurred_at=turn.time)
+        found = statements(pack(memory.search("mainsail", k=3), 1000))
+    assert {(said.text, said.speaker, said.at) for said in found} == {
+        (turn.text, turn.speaker, turn.time) for turn in TURNS
+    }
+
+
+def test_no_evidence_is_no_line_and_no_answer() -> None:
+    assert statements("") == []
+    assert ExtractiveReader().answer(NOBODY, question("Who sewed?"), Evidence("")) == ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("When did they sail to Odesa?", "6 May 2026"),
+        ("On which day did Petro sew the mainsail?", "7 May 2026"),
+        ("How many hours did sailing to Odesa take?", "nine"),
+        ("Who sewed the mainsail?", "Petro"),
+        ("Did they sail to Odesa?", "yes"),
+        ("Petro sewed the mainsail; what is he to Ilya?", "grandfather"),
+    ],
+)
+def test_the_kind_of_question_chooses_the_words(asked: str, expected: str) -> None:
+    assert extracted(asked) == expected
+
+
+def test_a_bait_is_taken_only_where_the_evidence_has_its_words() -> None:
+    assert extracted("Where did Ilya's mainsail go?", bait="to Odesa") == ABSTENTION
+    assert extracted("Who sewed the mainsail for Odesa?", bait="grandfather Petro") == (
+        "grandfather Petro"
+    )
+
+
+ASKED = [
+    (conversation("We sail at nine."), question("When do they sail?", "at nine")),
+    (conversation("We sail at nine."), question("Who swims?", None, "adversarial", "Nora")),
+]
+
+
+class Strict:
+    """Right is only what has the word "nine"; it fails for an answer that says "fail"."""
+
+    name = "strict"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        prompt = request.messages[-1].content
+        self.asked.append(prompt)
+        if "Answer: fail" in prompt:
+            raise AnalysisError("No.", reason="refusal", retryable=False)
+        right = "nine" in prompt.partition("Answer:")[2]
+        return ChatReply("", {"verdict": "right" if right else "wrong"})
+
+    async def acomplete(self, request: ChatRequest) -> ChatReply:
+        return self.complete(request)
+
+
+def answer(text: str, place: int = 0, failure: str | None = None) -> Answer:
+    return Answer("bm25", Budget(), place, text, (), 0, failure)
+
+
+def verdicts(*answers: Answer) -> tuple[list[float | None], list[str]]:
+    model = Strict()
+    return Judge(model).verdicts(ASKED, answers), model.asked
+
+
+def test_each_answer_is_judged_by_the_reference() -> None:
+    found, asked = verdicts(answer("nine in the morning"), answer("at ten"))
+    assert found == [1, 0]
+    assert "Reference: at nine" in asked[0]
+
+
+def test_an_adversarial_question_has_the_bait_for_what_is_wrong() -> None:
+    _, asked = verdicts(answer("Nora", 1))
+    assert "does not tell" in asked[0]
+    assert "it is not: Nora" in asked[0]
+
+
+def test_nobody_is_asked_about_no_answer() -> None:
+    assert verdicts(answer(" "), answer("", failure="timeout")) == ([0, None], [])
+
+
+def test_a_judge_that_fails_leaves_the_other_measures() -> None:
+    answers = [answer("fail"), answer("fail nine", 1)]
+    (one,) = score(ASKED, answers, EMBEDDER, Judge(Strict()))
+    assert all(row is not None and "judge" not in row and "f1" in row for row in one.rows)
+
+
+def test_judgement_is_a_measure_with_its_own_count() -> None:
+    (one,) = score(ASKED, [answer("fail"), answer("nine", 1)], EMBEDDER, Judge(Strict()))
+    assert one.estimates["adversarial"]["judge"].mean == 1
+    assert one.estimates["core"]["judge"].count == 1
+    assert one.estimates["core"]["f1"].count == 2

@@ -1,19 +1,24 @@
 """The report: the set-up, ranks, k advised, and our rows beside the paper's, in both forms."""
 
+import html
 import re
-from html.parser import HTMLParser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
-from amem_integrations.core.usage import Usage
 from amem_integrations.evaluation.dataset import Conversation, Question
-from amem_integrations.evaluation.qa import paper
-from amem_integrations.evaluation.qa.document import blocks, save
-from amem_integrations.evaluation.qa.layout import Heading, Table
-from amem_integrations.evaluation.qa.report import as_dict, sweep
+from amem_integrations.evaluation.qa.report import (
+    as_dict,
+    draw_categories,
+    paper,
+    paper_model,
+    paper_row,
+    save,
+    sweep,
+)
+from amem_integrations.evaluation.qa.report import page as render
 from amem_integrations.evaluation.qa.run import Answer, Asked
 from amem_integrations.evaluation.qa.scoring import CATEGORIES, Scored, mean_ranks, score
 from amem_integrations.evaluation.qa.system import Budget
@@ -68,24 +73,34 @@ def scored() -> list[Scored]:
     return score(ASKED, answers, EMBEDDER)
 
 
-def report() -> dict[str, Any]:
-    return as_dict(scored(), Asked((), 3, Usage(7, tokens_in=900)), SETUP)
+def report(answers: Sequence[Answer] | None = None) -> dict[str, Any]:
+    results = scored() if answers is None else score(ASKED, answers, EMBEDDER)
+    return as_dict(results, Asked((), 3), SETUP)
 
 
-def table(heading: str) -> Table:
-    found = list(blocks(report()))
-    start = next(n for n, b in enumerate(found) if isinstance(b, Heading) and heading in b.text)
-    return next(block for block in found[start:] if isinstance(block, Table))
+def rows(heading: str, page: str | None = None) -> list[list[str]]:
+    """The rows below a heading of the page; a row of the paper's ends with "(paper)"."""
+    page = render(report()) if page is None else page
+    body = page.partition(heading)[2].partition("<tbody>")[2].partition("</tbody>")[0]
+    return [
+        [
+            *(html.unescape(cell).strip() for cell in re.findall(r"<td>(.*?)</td>", row, re.S)),
+            *(["(paper)"] if 'class="paper"' in row else []),
+        ]
+        for row in body.split("</tr>")[:-1]
+    ]
 
 
 def test_the_paper_s_numbers_are_there_by_table_model_and_category() -> None:
-    told = paper.told
-    assert told("table1", "GPT-4o-mini", "A-MEM", "f1", "multi-hop") == 27.02
-    assert told("table5", "GPT-4o", "LoCoMo", "rougeL", "single-hop") == 63.86
-    assert told("table6", "Llama3.2-1b", "MemGPT", "similarity", "adversarial") == 61.33
-    assert told("table1", "GPT-5", "A-MEM", "f1", "multi-hop") is None
-    assert paper.tables()["table8"]["Llama3.2-3b"]["temporal"] == 20
-    assert paper.tables()["table3"]["w/o ME"]["f1"]["temporal"] == 31.24
+    def told(table: str, model: str, system: str, measure: str, group: str) -> float:
+        return (paper_row(table, model, system) or {})[measure][group]
+
+    assert told("table1", "GPT-4o-mini", "amem", "f1", "multi-hop") == 27.02
+    assert told("table5", "GPT-4o", "full-context", "rougeL", "single-hop") == 63.86
+    assert told("table6", "Llama3.2-1b", "memgpt", "similarity", "adversarial") == 61.33
+    assert told("table3", "", "amem-without-evolution", "f1", "temporal") == 31.24
+    assert paper_row("table1", "GPT-5", "amem") is None
+    assert paper()["table8"]["Llama3.2-3b"]["temporal"] == 20
 
 
 @pytest.mark.parametrize(
@@ -100,7 +115,7 @@ def test_the_paper_s_numbers_are_there_by_table_model_and_category() -> None:
     ],
 )
 def test_a_model_of_the_paper_s_is_known_by_its_name(name: str | None, like: str | None) -> None:
-    assert paper.model_like(name) == like
+    assert paper_model(name) == like
 
 
 def test_ranks_are_means_over_categories_and_equals_share_them() -> None:
@@ -109,23 +124,22 @@ def test_ranks_are_means_over_categories_and_equals_share_them() -> None:
 
 
 def test_the_paper_s_row_stands_below_ours() -> None:
-    first = table("Table 1")
-    assert [row[0] for row in first.rows] == [
+    first = rows("Table 1")
+    assert [row[0] for row in first] == [
         "amem",
         "A-MEM, GPT-4o-mini",
         "full-context",
         "LoCoMo, GPT-4o-mini",
         "amem-without-both",
     ]
-    assert first.paper == {1, 3}
-    assert first.rows[0][1] == "100.00"
-    assert first.rows[1][1:3] == ["27.02", "20.09"]
-    assert first.rows[3][-2:] == ["2.4", "16,910"]
+    assert [row[-1] == "(paper)" for row in first] == [False, True, False, True, False]
+    assert first[0][1] == "100.00"
+    assert first[1][1:3] == ["27.02", "20.09"]
+    assert first[3][-3:-1] == ["2.4", "16,910"]
 
 
 def test_ablations_stand_beside_the_paper_s() -> None:
-    rows = table("Ablation").rows
-    assert [row[0] for row in rows] == [
+    assert [row[0] for row in rows("Ablation")] == [
         "amem",
         "full, GPT-4o-mini",
         "amem-without-both",
@@ -134,15 +148,20 @@ def test_ablations_stand_beside_the_paper_s() -> None:
 
 
 def test_failed_questions_are_counted() -> None:
-    rows = table("Evidence").rows
-    assert [row[-1] for row in rows] == ["0", "0", "1"]
+    assert [row[-1] for row in rows("<h2>Evidence")] == ["0", "0", "1"]
+
+
+def test_intervals_stand_beside_the_means() -> None:
+    first, second, _ = rows("F1 with intervals")
+    assert first[1] == "100.0 [100.0, 100.0]"
+    assert re.fullmatch(r"\+\d+\.\d \[\d+\.\d, \d+\.\d\]", second[-1])
 
 
 def test_a_measure_that_cannot_be_had_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amem_integrations.evaluation.qa.scoring.wordnet", lambda: None)
-    page = "\n".join(block for block in blocks(report()) if isinstance(block, str))
+    monkeypatch.setattr("amem_integrations.evaluation.metrics.wordnet", lambda: None)
+    page = render(report())
     assert "meteor: n/a. METEOR needs WordNet" in page
-    assert table("METEOR").rows[0][1] == "n/a"
+    assert rows("METEOR", page)[0][1] == "n/a"
 
 
 def test_the_advised_k_is_the_least_that_cannot_be_told_from_the_best() -> None:
@@ -160,38 +179,24 @@ def test_without_several_k_there_is_no_sweep() -> None:
     assert report()["sweep"] == {}
 
 
-class Pages(HTMLParser):
-    """Whether what is opened is closed again."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag not in ("meta", "line", "circle", "path", "polyline", "rect"):
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: object) -> None: ...
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
-def test_both_forms_and_the_figures_are_written(tmp_path: Path) -> None:
+def test_a_page_has_the_figures_the_prompts_and_the_whole_set_up(tmp_path: Path) -> None:
     answers = [*answered("amem", "a boat", 5), *answered("amem", "an old boat", 20)]
-    found = as_dict(score(ASKED, answers, EMBEDDER), Asked((), 0, None), SETUP)
-    written = save(found, tmp_path)
-    assert {path.name for path in written} == {"report.md", "report.html", "f1.svg", "k.svg"}
-    for name in ("f1.svg", "k.svg"):
-        ElementTree.parse(tmp_path / name)
+    written = save(report(answers), tmp_path)
+    assert [path.name for path in written] == ["report.json", "report.html"]
     page = (tmp_path / "report.html").read_text("utf-8")
-    pages = Pages()
-    pages.feed(page)
-    assert pages.open == []
+    assert page.count('class="plotly-graph-div"') == 2
+    assert rows("as in Table 8", page)[:2] == [
+        ["amem, best", *["20"] * 5],
+        ["amem, advised", *["20"] * 5],
+    ]
     assert "Answer &lt;briefly&gt; | now." in page
-    text = (tmp_path / "report.md").read_text("utf-8")
-    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
-        assert len({line.count(" | ") for line in block.splitlines()}) == 1
     for fact in ("gpt-4o-mini-2024-07-18", "nltk 3", "lost: 1", "sha256 abc"):
         assert fact in page
-        assert fact in text
+
+
+def test_figures_have_a_mark_for_each_system_and_for_the_paper() -> None:
+    figure = draw_categories(report(), "GPT-4o-mini")
+    ours = next(trace for trace in figure.data if trace.name == "amem")
+    assert list(ours.y) == [100] * 5
+    theirs = next(trace for trace in figure.data if trace.name.startswith("A-MEM of the paper"))
+    assert dict(zip(theirs.x, theirs.y, strict=True))["multi-hop"] == 27.02

@@ -1,26 +1,35 @@
 """Runs: what is asked once, what a limit or a failing model leaves, and what scores then mean."""
 
 import random
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, quantiles
 from typing import Any
 
 import pytest
+from langchain_core.messages import BaseMessage
+from langchain_core.messages.ai import UsageMetadata
 
-from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
+from amem_integrations.core.analysis import ChatRequest, Message
 from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.errors import AnalysisError, InvalidInputError
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
-from amem_integrations.evaluation.qa.checking import OracleReader, ShuffledReader, gold_of
-from amem_integrations.evaluation.qa.kept import KeptLines
-from amem_integrations.evaluation.qa.metering import Limits, MeteredModel, Price
-from amem_integrations.evaluation.qa.metrics import f1
-from amem_integrations.evaluation.qa.reader import ModelReader, Reader
+from amem_integrations.evaluation.metrics import f1
+from amem_integrations.evaluation.qa.model import Limits, LineStore, MeteredModel, Price
+from amem_integrations.evaluation.qa.readers import (
+    ModelReader,
+    OracleReader,
+    Reader,
+    ShuffledReader,
+    gold_of,
+)
 from amem_integrations.evaluation.qa.run import Asked, Run, scorable
 from amem_integrations.evaluation.qa.scoring import CORE, Scored, score
 from amem_integrations.evaluation.qa.system import Budget, Evidence, Means
 from amem_integrations.evaluation.qa.systems import SYSTEMS
+from amem_integrations.llms.langchain import LangChainChatModel
+from amem_integrations.testing import ScriptedChatModel
 from tests.evaluation.qa.samples import own
 from tests.support import EMBEDDER
 
@@ -30,15 +39,15 @@ TEN = Budget(10)
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Iterator[KeptLines]:
-    lines = KeptLines(tmp_path / "answers.jsonl")
+def kept(tmp_path: Path) -> Iterator[LineStore]:
+    lines = LineStore(tmp_path / "answers.jsonl")
     yield lines
     lines.close()
 
 
 def run(
     reader: Reader,
-    kept: KeptLines,
+    kept: LineStore,
     *names: str,
     model: MeteredModel | None = None,
     budgets: Sequence[Budget] = (TEN,),
@@ -59,7 +68,7 @@ def mean(one: Scored, measure: str, group: str = CORE) -> float:
 # -- the harness measures what it claims ----------------------------------------------------
 
 
-def test_an_oracle_scores_a_system_by_the_evidence_it_brings(kept: KeptLines) -> None:
+def test_an_oracle_scores_a_system_by_the_evidence_it_brings(kept: LineStore) -> None:
     names = ("full-context", "dense", "bm25", "nothing")
     full, dense, bm25, nothing = scored(run(OracleReader(), kept, *names, budgets=[Budget(3)]))
     assert mean(full, "f1") >= 0.99
@@ -72,7 +81,7 @@ def test_an_oracle_scores_a_system_by_the_evidence_it_brings(kept: KeptLines) ->
         assert mean(nothing, measure) == 0
 
 
-def test_shuffled_answers_score_within_chance(kept: KeptLines) -> None:
+def test_shuffled_answers_score_within_chance(kept: LineStore) -> None:
     asked = scorable(DATASET)
     (one,) = scored(run(ShuffledReader(DATASET, seed=1), kept, "nothing"))
     by_category: dict[str, list[str]] = {}
@@ -93,7 +102,7 @@ def test_shuffled_answers_score_within_chance(kept: KeptLines) -> None:
 
 
 def test_abstaining_is_right_by_one_reading_of_category_5_and_wrong_by_the_other(
-    kept: KeptLines,
+    kept: LineStore,
 ) -> None:
     class Abstains:
         name = "abstains"
@@ -112,27 +121,34 @@ def test_abstaining_is_right_by_one_reading_of_category_5_and_wrong_by_the_other
 class Model:
     """Answers what the evidence says first; fails for the questions that hold a word."""
 
-    name = "first-line"
-
-    def __init__(self, failing: str | None = None, reason: str = "timeout") -> None:
-        self.failing, self.reason = failing, reason
+    def __init__(self, failing: str | None = None, status: int = 400, every: int = 0) -> None:
+        self.failing, self.status, self.every = failing, status, every
         self.calls = 0
+        chat = ScriptedChatModel(
+            self.reply, model_name="first-line-2026-05-01", usage=usage_of(100, 10)
+        )
+        self.chat = LangChainChatModel(chat, name="first-line")
 
-    def complete(self, request: ChatRequest) -> ChatReply:
+    def reply(self, messages: list[BaseMessage]) -> dict[str, Any]:
         self.calls += 1
-        prompt = request.messages[-1].content
-        if self.failing is not None and self.failing in prompt.splitlines()[-1]:
-            raise AnalysisError("It would not.", reason=self.reason, retryable=False)
-        data: dict[str, object] = {"answer": prompt.splitlines()[1][:40]}
-        return ChatReply("", data, 100, 10, model="first-line-2026-05-01")
-
-    async def acomplete(self, request: ChatRequest) -> ChatReply:
-        return self.complete(request)
+        lines = str(messages[-1].content).splitlines()
+        fails = self.failing is not None and self.failing in lines[-1]
+        if fails or (self.every and self.calls % self.every == 0):
+            raise ProviderError(self.status)
+        return {"answer": lines[1][:40]}
 
 
-def metered(path: Path, model: Model, **limits: Any) -> MeteredModel:
-    return MeteredModel(
-        model, KeptLines(path / "replies.jsonl"), limits=Limits(**limits), price=Price(1, 10)
+class ProviderError(Exception):
+    """As a provider's client raises it."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__("It would not.")
+        self.status_code = status
+
+
+def usage_of(tokens_in: int, tokens_out: int) -> UsageMetadata:
+    return UsageMetadata(
+        input_tokens=tokens_in, output_tokens=tokens_out, total_tokens=tokens_in + tokens_out
     )
 
 
@@ -141,19 +157,20 @@ def model(tmp_path: Path) -> Iterator[Any]:
     made: list[MeteredModel] = []
 
     def make(model: Model, **limits: Any) -> MeteredModel:
-        made.append(metered(tmp_path, model, **limits))
+        path = tmp_path / "replies.jsonl"
+        made.append(MeteredModel(model.chat, path, limits=Limits(**limits), price=Price(1, 10)))
         return made[-1]
 
     yield make
     for each in made:
-        each._replies.close()
+        each.close()
 
 
 def test_a_run_that_stopped_at_a_limit_goes_on_to_the_same_table(
-    tmp_path: Path, kept: KeptLines, model: Any
+    tmp_path: Path, kept: LineStore, model: Any
 ) -> None:
     whole = model(Model())
-    straight = KeptLines(tmp_path / "straight.jsonl")
+    straight = LineStore(tmp_path / "straight.jsonl")
     expected = run(ModelReader(whole), straight, "bm25", "dense", model=whole)
     straight.close()
     (tmp_path / "replies.jsonl").unlink()
@@ -166,17 +183,17 @@ def test_a_run_that_stopped_at_a_limit_goes_on_to_the_same_table(
     second = run(ModelReader(free), kept, "bm25", "dense", model=free)
     assert second.missing == 0
     # The same evidence is asked about once.
-    assert inner.calls == whole.usage.calls
+    assert inner.calls == whole.calls
     assert second.answers == expected.answers
     assert [each.estimates for each in scored(second)] == [
         each.estimates for each in scored(expected)
     ]
-    assert second.usage is not None
-    assert second.usage.tokens_in == 100 * inner.calls
+    assert free.usage()["calls"] == inner.calls
+    assert free.usage()["tokens_in"] == 100 * inner.calls
     assert free.reported() == ["first-line-2026-05-01"]
 
 
-def test_an_interrupt_keeps_what_was_answered(kept: KeptLines) -> None:
+def test_an_interrupt_keeps_what_was_answered(kept: LineStore) -> None:
     class Interrupted(OracleReader):
         asked = 0
 
@@ -199,20 +216,20 @@ def test_an_interrupt_keeps_what_was_answered(kept: KeptLines) -> None:
 
 def test_a_line_that_a_kill_cut_is_asked_again(tmp_path: Path) -> None:
     path = tmp_path / "cut.jsonl"
-    lines = KeptLines(path)
+    lines = LineStore(path)
     whole = run(OracleReader(), lines, "bm25")
     lines.close()
     path.write_bytes(path.read_bytes()[:-30])
-    lines = KeptLines(path)
+    lines = LineStore(path)
     assert len(lines.values()) == 59
     assert run(OracleReader(), lines, "bm25").answers == whole.answers
     lines.close()
-    reopened = KeptLines(path)
+    reopened = LineStore(path)
     assert len(reopened.values()) == 60
     reopened.close()
 
 
-def test_a_limit_in_dollars_holds(kept: KeptLines, model: Any) -> None:
+def test_a_limit_in_dollars_holds(kept: LineStore, model: Any) -> None:
     # 100 tokens in and 10 out are 0.0002 dollars.
     limited = model(Model(), usd=0.001)
     asked = run(ModelReader(limited), kept, "bm25", model=limited, concurrency=1)
@@ -220,23 +237,33 @@ def test_a_limit_in_dollars_holds(kept: KeptLines, model: Any) -> None:
     assert limited.usd == pytest.approx(0.001)
 
 
-def test_calls_begin_no_faster_than_the_rate(monkeypatch: pytest.MonkeyPatch, model: Any) -> None:
-    slept: list[float] = []
-    monkeypatch.setattr("time.sleep", slept.append)
-    limited = model(Model(), per_minute=60)
-    for number in range(3):
+def test_calls_begin_no_faster_than_the_rate(model: Any) -> None:
+    limited = model(Model(), per_minute=1200)
+    started = time.monotonic()
+    for number in range(4):
         prompt = Message("user", f"--\nNora: sloop {number}\n--")
-        limited.complete(ChatRequest("answer", [prompt], {}))
-    assert slept == [pytest.approx(place, abs=0.5) for place in range(3)]
+        limited.complete(ChatRequest("answer", [prompt], {"title": "answer"}))
+    assert time.monotonic() - started >= 3 * 60 / 1200
+
+
+def test_a_reply_without_an_object_is_asked_again(tmp_path: Path) -> None:
+    replies = iter(["I would rather not say.", {"answer": "a sloop"}])
+    chat = LangChainChatModel(ScriptedChatModel(lambda _: next(replies)))
+    metered = MeteredModel(chat, tmp_path / "replies.jsonl")
+    request = ChatRequest("answer", [Message("user", "What?")], {"title": "answer"})
+    assert metered.complete(request).data is None
+    assert [metered.complete(request).data for _ in range(2)] == [{"answer": "a sloop"}] * 2
+    assert (metered.calls, metered.usage()["calls"]) == (2, 1)
+    metered.close()
 
 
 # -- failures are marked ---------------------------------------------------------------------
 
 
-def test_what_a_model_fails_is_marked_and_not_scored(kept: KeptLines, model: Any) -> None:
+def test_what_a_model_fails_is_marked_and_not_scored(kept: LineStore, model: Any) -> None:
     failing = model(Model("when"))
     asked = run(ModelReader(failing), kept, "bm25", model=failing)
-    failed = {each.place for each in asked.answers if each.failure == "timeout"}
+    failed = {each.place for each in asked.answers if each.failure == "bad-request"}
     assert 0 < len(failed) < 12
     (one,) = scored(asked)
     assert [place for place, row in enumerate(one.rows) if row is None] == sorted(failed)
@@ -250,21 +277,8 @@ def test_what_a_model_fails_is_marked_and_not_scored(kept: KeptLines, model: Any
     assert one.failed[CORE] == sum(scorable(DATASET)[place][1].core for place in failed)
 
 
-class Unsteady(Model):
-    """Fails on a tenth of its calls, by chance."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.chance = random.Random(3)
-
-    def complete(self, request: ChatRequest) -> ChatReply:
-        if self.chance.random() < 0.1:
-            raise AnalysisError("It would not.", reason="timeout", retryable=False)
-        return super().complete(request)
-
-
-def test_of_a_model_that_fails_now_and_then_the_rest_is_scored(kept: KeptLines, model: Any) -> None:
-    unsteady = model(Unsteady())
+def test_of_a_model_that_fails_now_and_then_the_rest_is_scored(kept: LineStore, model: Any) -> None:
+    unsteady = model(Model(every=10))
     asked = run(ModelReader(unsteady), kept, "bm25", "dense", model=unsteady)
     failed = [each for each in asked.answers if each.failure is not None]
     assert 3 < len(failed) < 25
@@ -273,7 +287,7 @@ def test_of_a_model_that_fails_now_and_then_the_rest_is_scored(kept: KeptLines, 
     assert unscored == len(failed)
 
 
-def test_what_failed_is_tried_again(kept: KeptLines, model: Any) -> None:
+def test_what_failed_is_tried_again(kept: LineStore, model: Any) -> None:
     failing, sound = model(Model("when")), Model()
     run(ModelReader(failing), kept, "bm25", model=failing)
     mended = model(sound)
@@ -282,7 +296,7 @@ def test_what_failed_is_tried_again(kept: KeptLines, model: Any) -> None:
     assert 0 < sound.calls < 12
 
 
-def test_a_conversation_that_cannot_be_prepared_is_marked(kept: KeptLines) -> None:
+def test_a_conversation_that_cannot_be_prepared_is_marked(kept: LineStore) -> None:
     class Unprepared:
         name = "unprepared"
         closed = False
@@ -307,9 +321,9 @@ def test_a_conversation_that_cannot_be_prepared_is_marked(kept: KeptLines) -> No
     assert system.closed
 
 
-def test_a_wrong_key_ends_the_run(kept: KeptLines, model: Any) -> None:
-    refused = model(Model("", reason="unauthorized"))
-    with pytest.raises(AnalysisError, match="It would not"):
+def test_a_wrong_key_ends_the_run(kept: LineStore, model: Any) -> None:
+    refused = model(Model("", status=401))
+    with pytest.raises(AnalysisError, match="first-line"):
         run(ModelReader(refused), kept, "bm25", model=refused)
     assert kept.values() == []
 
@@ -317,7 +331,7 @@ def test_a_wrong_key_ends_the_run(kept: KeptLines, model: Any) -> None:
 # -- beforehand ------------------------------------------------------------------------------
 
 
-def test_a_forecast_counts_without_asking(kept: KeptLines, model: Any) -> None:
+def test_a_forecast_counts_without_asking(kept: LineStore, model: Any) -> None:
     inner = Model()
     asking = model(inner)
     systems = {name: SYSTEMS[name] for name in ("full-context", "bm25", "nothing")}
@@ -329,7 +343,7 @@ def test_a_forecast_counts_without_asking(kept: KeptLines, model: Any) -> None:
     assert full.usd == pytest.approx((full.tokens_in + 10 * full.tokens_out) / 1e6)
 
 
-def test_a_forecast_leaves_out_what_is_answered(kept: KeptLines, model: Any) -> None:
+def test_a_forecast_leaves_out_what_is_answered(kept: LineStore, model: Any) -> None:
     asking = model(Model())
     reader = ModelReader(asking)
     run(reader, kept, "bm25", model=asking)

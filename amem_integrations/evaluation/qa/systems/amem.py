@@ -1,25 +1,26 @@
-"""This package's memory as it is used: notes formed, linked and evolved, recalled and packed.
-
-`AgenticMemory` does everything; here is only how it is set up for each entry of the table.
-"""
+"""This package's memory as it is used: notes formed, linked and evolved, recalled and packed."""
 
 import logging
 import threading
 from functools import cached_property
 from math import ceil
-from typing import Any
 
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Status, note_id
 from amem_integrations.errors import AnalysisError
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
-from amem_integrations.evaluation.ingest import fill
-from amem_integrations.evaluation.ingest import home as home_of
-from amem_integrations.evaluation.qa.system import Budget, Cost, Evidence, Means
-from amem_integrations.evaluation.qa.systems.asking import required
-from amem_integrations.evaluation.qa.systems.showing import expected
+from amem_integrations.evaluation.qa.system import (
+    Budget,
+    Cost,
+    Evidence,
+    Means,
+    expected_cost,
+    required_model,
+)
+from amem_integrations.evaluation.recall import fill, home
 from amem_integrations.formation.state import Mode
 from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.options import FormationOptions
 from amem_integrations.memory.pipeline import Formation
 from amem_integrations.recall.prompt import pack, shown_in
 
@@ -29,10 +30,9 @@ _LOG = logging.getLogger(__name__)
 _MOST_UNFORMED = 0.02
 _UNFORMED = (Status.RAW, Status.PARKED)
 _UNLIMITED = 10**9
-
 # What forming one note takes, about: calls, tokens of the question and of the answer.
 _TAKES = {"fused": (1, 1300, 220), "staged": (3, 2400, 260), "batched": (1 / 8, 420, 200)}
-# Of a packed note, beside its content: names of fields, time, context, tags.
+# Tokens of a packed note beside its content: names of fields, time, context, tags.
 _FRAME = 60
 
 
@@ -58,12 +58,12 @@ class AMem:
     ) -> None:
         self.name = name
         if judged:
-            required(means, name, "forms its notes; amem-free does without")
+            required_model(means, name, "forms its notes; amem-free does without")
         self._means = means
         self._model = None if judged is False else means.model
         self._mode: Mode = mode
         self._formation: Formation = formation
-        self._settings: dict[str, Any] = {"link": link, "evolve": evolve}
+        self._options = FormationOptions(link=link, evolve=evolve)
         self._lock = threading.Lock()
 
     @cached_property
@@ -74,18 +74,18 @@ class AMem:
             embedder=self._means.embedder,
             mode=self._mode,
             formation=self._formation,
-            **self._settings,
+            formation_options=self._options,
         )
 
     @property
     def memory(self) -> AgenticMemory:
-        """Opened when it is first asked for."""
+        """The memory, opened on first use."""
         with self._lock:
             return self._opened
 
     def cost(self, conversation: Conversation, budget: Budget) -> Cost:
         notes = len(conversation.turns)
-        evidence = expected(conversation, budget).evidence + _FRAME * min(budget.k, notes)
+        evidence = expected_cost(conversation, budget).evidence + _FRAME * min(budget.k, notes)
         if budget.tokens is not None:
             evidence = min(evidence, budget.tokens)
         if self._model is None or self._formation == "off":
@@ -94,17 +94,15 @@ class AMem:
         return Cost(ceil(notes * calls), notes * tokens_in, notes * tokens_out, evidence)
 
     def prepare(self, conversation: Conversation) -> None:
-        memory = self.memory
-        fill(memory, self._alone(conversation))
+        fill(self.memory, self._dataset(conversation))
         if self._formation == "off":
             return
-        home = self.home(conversation)
-        for turn in conversation.turns:
-            note = memory.get(note_id(home, turn.id), namespace=home)
-            if note is not None and note.status in _UNFORMED:
-                # Each has one more chance, now that what ailed the model may be over.
-                memory.form(note)
-        left = sum(memory.admin.health(home).get(status, 0) for status in _UNFORMED)
+        for note in self.notes(conversation):
+            if note.status in _UNFORMED:
+                # One more chance, now that the model's trouble may be over.
+                self.memory.form(note)
+        health = self.memory.admin.health(self.home(conversation))
+        left = sum(health.get(status, 0) for status in _UNFORMED)
         if left > _MOST_UNFORMED * len(conversation.turns):
             raise AnalysisError(
                 f"{self.name}: {left} of {len(conversation.turns)} notes of {conversation.id!r} "
@@ -117,7 +115,10 @@ class AMem:
 
     def evidence(self, conversation: Conversation, question: Question, budget: Budget) -> Evidence:
         hits = self.memory.search(
-            question.text, namespace=self.home(conversation), k=budget.k, at=question.asked_at
+            question.text,
+            namespace=self.home(conversation),
+            k=budget.k,
+            at=question.asked_at,
         )
         text = pack(hits, _UNLIMITED if budget.tokens is None else budget.tokens)
         return Evidence(text, tuple(hit.note.key for hit in shown_in(hits, text)))
@@ -128,17 +129,16 @@ class AMem:
                 self._opened.close()
 
     def notes(self, conversation: Conversation) -> list[Note]:
-        """What was made of the turns, in their order; those that are there."""
-        home = self.home(conversation)
-        found = (
-            self.memory.get(note_id(home, turn.id), namespace=home) for turn in conversation.turns
-        )
+        """Return the notes of the turns, in their order; those that are there."""
+        namespace = self.home(conversation)
+        ids = (note_id(namespace, turn.id) for turn in conversation.turns)
+        found = (self.memory.get(id, namespace=namespace) for id in ids)
         return [note for note in found if note is not None]
 
-    def _alone(self, conversation: Conversation) -> Dataset:
+    def home(self, conversation: Conversation) -> Namespace:
+        """Return the namespace of a conversation's notes."""
+        return home(self.memory, self._dataset(conversation), conversation)
+
+    def _dataset(self, conversation: Conversation) -> Dataset:
         dataset = self._means.dataset
         return Dataset(dataset.format, (conversation,), dataset.digest)
-
-    def home(self, conversation: Conversation) -> Namespace:
-        """Where the notes of a conversation are."""
-        return home_of(self.memory, self._alone(conversation), conversation)

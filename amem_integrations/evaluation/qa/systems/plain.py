@@ -1,4 +1,4 @@
-"""What every memory is compared with: everything, nothing, and two ways to search plain turns."""
+"""Baselines: everything, nothing, and two ways to search plain turns."""
 
 import math
 from collections import Counter
@@ -6,10 +6,18 @@ from collections.abc import Sequence
 
 from amem_integrations.core.tokens import estimate_tokens
 from amem_integrations.embedders.sparse import resolve_sparse
-from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
-from amem_integrations.evaluation.dense import DenseBaseline, content
-from amem_integrations.evaluation.qa.system import Budget, Cost, Evidence, Means
-from amem_integrations.evaluation.qa.systems.showing import expected, known, shown, whole
+from amem_integrations.evaluation.dataset import Conversation, Question
+from amem_integrations.evaluation.qa.system import (
+    Budget,
+    Cost,
+    Evidence,
+    Means,
+    expected_cost,
+    known_turns,
+    shown_turns,
+    transcript,
+)
+from amem_integrations.evaluation.recall import DenseBaseline, stored_text
 
 
 class Nothing:
@@ -18,7 +26,7 @@ class Nothing:
     name = "nothing"
 
     def __init__(self, means: Means) -> None:
-        pass
+        self._means = means
 
     def cost(self, conversation: Conversation, budget: Budget) -> Cost:
         return Cost()
@@ -43,23 +51,23 @@ class FullContext(Nothing):
     name = "full-context"
 
     def cost(self, conversation: Conversation, budget: Budget) -> Cost:
-        return Cost(evidence=estimate_tokens(whole(conversation.turns)))
+        return Cost(evidence=estimate_tokens(transcript(conversation.turns)))
 
     def evidence(self, conversation: Conversation, question: Question, budget: Budget) -> Evidence:
-        turns = known(conversation, question)
-        return Evidence(whole(turns), tuple(turn.id for turn in turns))
+        turns = known_turns(conversation, question)
+        return Evidence(transcript(turns), tuple(turn.id for turn in turns))
 
 
 class _Ranking(Nothing):
     """Turns by a score."""
 
     def cost(self, conversation: Conversation, budget: Budget) -> Cost:
-        return expected(conversation, budget)
+        return expected_cost(conversation, budget)
 
     def evidence(self, conversation: Conversation, question: Question, budget: Budget) -> Evidence:
         turns = {turn.id: turn for turn in conversation.turns}
         best = [turns[id] for id in self.ranked(conversation, question)]
-        return shown(best, conversation, budget)
+        return shown_turns(best, conversation, budget)
 
     def ranked(self, conversation: Conversation, question: Question) -> Sequence[str]:
         raise AssertionError("a ranking says how it ranks")
@@ -68,18 +76,17 @@ class _Ranking(Nothing):
 class Dense(_Ranking):
     """Retrieval-augmented generation as A-Mem's evaluation stores turns: by cosine alone.
 
-    See `evaluation.dense`; the question is the query, not keywords that a model makes of it.
+    The question is the query, not keywords that a model makes of it.
     """
 
     name = "dense"
 
     def __init__(self, means: Means) -> None:
-        self._means = means
+        super().__init__(means)
         self._indexes: dict[str, DenseBaseline] = {}
 
     def prepare(self, conversation: Conversation) -> None:
-        alone = Dataset(self._means.dataset.format, (conversation,))
-        self._indexes[conversation.id] = DenseBaseline(self._means.embedder, alone)
+        self._indexes[conversation.id] = DenseBaseline(self._means.embedder, [conversation])
 
     def ranked(self, conversation: Conversation, question: Question) -> Sequence[str]:
         index = self._indexes[conversation.id]
@@ -95,30 +102,30 @@ class Bm25(_Ranking):
     name = "bm25"
 
     def __init__(self, means: Means) -> None:
+        super().__init__(means)
         self._encoder = resolve_sparse()
-        self._turns: dict[str, dict[str, dict[int, float]]] = {}
+        self._terms: dict[str, dict[str, dict[int, float]]] = {}
 
     def prepare(self, conversation: Conversation) -> None:
-        found: dict[str, dict[int, float]] = {}
+        terms: dict[str, dict[int, float]] = {}
         for turn in conversation.turns:
-            terms = self._encoder.document(content(turn))
-            found[turn.id] = dict(zip(terms.indices, terms.values, strict=True))
-        self._turns[conversation.id] = found
+            vector = self._encoder.document(stored_text(turn))
+            terms[turn.id] = dict(zip(vector.indices, vector.values, strict=True))
+        self._terms[conversation.id] = terms
 
     def ranked(self, conversation: Conversation, question: Question) -> Sequence[str]:
-        stored = self._turns[conversation.id]
-        turns = {turn.id: stored[turn.id] for turn in known(conversation, question)}
-        asked = self._encoder.query(question.text)
+        stored = self._terms[conversation.id]
+        turns = {turn.id: stored[turn.id] for turn in known_turns(conversation, question)}
+        query = self._encoder.query(question.text)
         having = Counter(term for terms in turns.values() for term in terms)
         idf = {n: math.log(1 + (len(turns) - having[n] + 0.5) / (having[n] + 0.5)) for n in having}
         weights = {
             term: weight * idf.get(term, 0.0)
-            for term, weight in zip(asked.indices, asked.values, strict=True)
+            for term, weight in zip(query.indices, query.values, strict=True)
         }
         scores = {
             id: sum(weights[term] * tf for term, tf in terms.items() if term in weights)
             for id, terms in turns.items()
         }
-        return sorted(
-            (id for id, score in scores.items() if score > 0), key=lambda turn: -scores[turn]
-        )
+        found = [id for id, score in scores.items() if score > 0]
+        return sorted(found, key=scores.__getitem__, reverse=True)

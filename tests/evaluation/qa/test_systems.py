@@ -1,0 +1,248 @@
+"""Systems: how a model is asked, plain baselines, and A-Mem with its ablations."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from amem_integrations.core.analysis import ChatReply, ChatRequest
+from amem_integrations.core.note import Status
+from amem_integrations.errors import AnalysisError, InvalidInputError
+from amem_integrations.evaluation.dataset import Conversation
+from amem_integrations.evaluation.qa.system import NUMBER, TEXT, Budget, ask, schemas
+from amem_integrations.evaluation.qa.systems import SYSTEMS
+from amem_integrations.evaluation.qa.systems.amem import AMem
+from tests.evaluation.qa.samples import (
+    BUDGET,
+    EARLY,
+    QUESTION,
+    SAID,
+    TALK,
+    Scripted,
+    answered,
+    is_within,
+    means,
+)
+from tests.support import chat_model
+
+WANTED = {"text": TEXT, "after": NUMBER, "pages": schemas.texts(3)}
+
+
+class Flaky(Scripted):
+    """Fails, or says nothing that can be read, before it answers."""
+
+    def __init__(self, *failures: Exception | None, **answers: Mapping[str, Any]) -> None:
+        super().__init__(**answers)
+        self.failures = list(failures)
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        if not self.failures:
+            return super().complete(request)
+        self.asked.append(request)
+        failure = self.failures.pop(0)
+        if failure is not None:
+            raise failure
+        return ChatReply("no JSON here")
+
+
+def failure(*, retryable: bool) -> AnalysisError:
+    return AnalysisError("it failed", reason="error", retryable=retryable)
+
+
+def asked(model: Scripted) -> dict[str, Any]:
+    return ask(model, "a-step", "Be brief.", "what was said", "What follows?", WANTED)
+
+
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What would have been waited."""
+    waited: list[float] = []
+    monkeypatch.setattr("tenacity.nap.time.sleep", waited.append)
+    return waited
+
+
+def test_what_was_said_is_fenced_between_the_rules_and_the_request() -> None:
+    model = Scripted(a_step={})
+    asked(model)
+    rules, shown = (message.content for message in model.asked[0].messages)
+    assert rules.startswith("Be brief.")
+    assert "never instructions" in rules
+    assert shown.splitlines() == ["--------", "what was said", "--------", "What follows?"]
+
+
+def test_answers_of_another_type_or_name_are_left_out() -> None:
+    model = Scripted(a_step={"text": 7, "after": 3, "pages": [1], "more": "x"})
+    assert asked(model) == {"after": 3, "pages": [1]}
+
+
+def test_what_may_pass_is_asked_again(pauses: list[float]) -> None:
+    model = Flaky(failure(retryable=True), None, a_step={"text": "yes"})
+    assert asked(model) == {"text": "yes"}
+    assert [request.again for request in model.asked] == [False, True, True]
+    assert len(pauses) == 2
+
+
+def test_after_three_times_it_is_given_up() -> None:
+    model = Flaky(*[None] * 9, a_step={})
+    with pytest.raises(AnalysisError, match="gave no JSON object to a-step"):
+        asked(model)
+    assert len(model.asked) == 3
+
+
+def test_what_will_not_pass_is_asked_once() -> None:
+    model = Flaky(failure(retryable=False), a_step={})
+    with pytest.raises(AnalysisError, match="it failed"):
+        asked(model)
+    assert len(model.asked) == 1
+
+
+def test_nothing_shows_nothing() -> None:
+    evidence = answered(SYSTEMS["nothing"](means()))
+    assert (evidence.text, evidence.turns) == ("", ())
+
+
+def test_full_context_shows_every_turn_under_its_date_whatever_the_budget() -> None:
+    evidence = answered(SYSTEMS["full-context"](means()), Budget(k=1, tokens=5))
+    assert evidence.turns == tuple(each[0] for each in SAID)
+    lines = evidence.text.splitlines()
+    assert [line for line in lines if line.startswith("[")] == [
+        "[2023-05-07]",
+        "[2023-05-08]",
+        "[2023-06-15]",
+    ]
+    assert lines[1] == "Nora: The sloop needs a new mainsail before the regatta in June."
+    assert len(lines) == 3 + len(SAID)
+
+
+@pytest.mark.parametrize("name", ["full-context", "dense", "bm25", "amem-raw", "memorybank"])
+def test_what_was_said_after_the_question_is_not_shown(name: str) -> None:
+    evidence = answered(SYSTEMS[name](means()), question=EARLY)
+    assert "d4" in evidence.turns
+    assert not {"d5", "d6"} & set(evidence.turns)
+    assert "honey" not in evidence.text.lower()
+
+
+@pytest.mark.parametrize("name", ["dense", "bm25"])
+def test_the_best_turns_are_shown_in_the_order_in_which_they_were_said(name: str) -> None:
+    evidence = answered(SYSTEMS[name](means()), Budget(k=2))
+    assert set(evidence.turns) == {"d3", "d4"}
+    assert evidence.text.splitlines() == [
+        "[2023-05-08] Nora: The harbour master wants the mooring fee by Friday.",
+        "[2023-05-08] Ilya: I paid the mooring fee this morning, two hundred crowns.",
+    ]
+
+
+@pytest.mark.parametrize("name", ["dense", "bm25", "amem-raw", "memorybank"])
+@pytest.mark.parametrize("tokens", [0, 40, 90])
+def test_a_token_budget_is_kept(name: str, tokens: int) -> None:
+    assert is_within(answered(SYSTEMS[name](means()), Budget(10, tokens)), tokens)
+
+
+def test_bm25_finds_no_turn_without_a_word_of_the_question() -> None:
+    evidence = answered(SYSTEMS["bm25"](means()))
+    assert "d5" not in evidence.turns
+
+
+@pytest.mark.parametrize("name", ["nothing", "full-context", "dense", "bm25", "memorybank"])
+def test_no_model_call_is_expected_without_a_model(name: str) -> None:
+    cost = SYSTEMS[name](means()).cost(TALK, BUDGET)
+    assert (cost.calls, cost.tokens_in, cost.tokens_out) == (0, 0, 0)
+
+
+def test_the_expected_evidence_of_the_full_context_is_what_it_shows() -> None:
+    system = SYSTEMS["full-context"](means())
+    assert is_within(answered(system), system.cost(TALK, BUDGET).evidence)
+
+
+SHORT = Conversation("short", TALK.turns[:3], (QUESTION,))
+
+
+def formed(name: str, model: Any = None) -> tuple[int, int, int]:
+    """Of the notes that a system makes of the talk: how many are formed, links, evolutions."""
+    system = SYSTEMS[name](means(model, SHORT))
+    assert isinstance(system, AMem)
+    try:
+        system.prepare(SHORT)
+        notes = system.notes(SHORT)
+    finally:
+        system.close()
+    return (
+        sum(note.status is Status.FORMED for note in notes),
+        sum(len(note.outgoing) for note in notes),
+        sum(note.revision is not None and note.revision.kind == "evolved" for note in notes),
+    )
+
+
+def test_what_is_found_is_packed_with_its_turns() -> None:
+    evidence = answered(SYSTEMS["amem"](means()), Budget(k=2))
+    assert "two hundred crowns" in evidence.text
+    assert "2023-05-08" in evidence.text
+    assert set(evidence.turns) == {"d3", "d4"}
+
+
+def test_only_turns_that_fit_are_named() -> None:
+    evidence = answered(SYSTEMS["amem"](means()), Budget(10, 300))
+    assert is_within(evidence, 300)
+    assert 0 < len(evidence.turns) < 6
+
+
+@pytest.mark.parametrize("name", ["amem", "amem-staged", "amem-batched"])
+def test_a_model_forms_links_and_evolves(name: str) -> None:
+    count, links, evolutions = formed(name, chat_model())
+    assert count == 3
+    assert links
+    assert evolutions
+
+
+def test_without_links_candidates_evolve_all_the_same() -> None:
+    count, links, evolutions = formed("amem-without-links", chat_model())
+    assert (count, links) == (3, 0)
+    assert evolutions
+
+
+def test_without_evolution_there_are_links() -> None:
+    count, links, evolutions = formed("amem-without-evolution", chat_model())
+    assert (count, evolutions) == (3, 0)
+    assert links
+
+
+def test_without_both_notes_are_understood_and_no_more() -> None:
+    assert formed("amem-without-both", chat_model()) == (3, 0, 0)
+
+
+def test_raw_notes_stay_raw() -> None:
+    assert formed("amem-raw") == (0, 0, 0)
+
+
+def test_statistics_judge_where_no_model_is_asked_for() -> None:
+    model = chat_model()
+    assert formed("amem-free", model)[0] == 3
+    assert not model.calls
+
+
+def test_a_model_that_gives_nothing_leaves_the_conversation_marked() -> None:
+    def fails(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+        raise ValueError("no")
+
+    with pytest.raises(AnalysisError, match="3 of 3 notes of 'short' could not be formed"):
+        formed("amem", chat_model(fails))
+
+
+@pytest.mark.parametrize("name", ["amem-staged", "readagent", "memgpt", "generative-agents"])
+def test_a_system_that_needs_a_model_says_so(name: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"{name}' needs a model, which .*--model"):
+        SYSTEMS[name](means())
+
+
+@pytest.mark.parametrize("name", sorted(SYSTEMS))
+def test_every_system_goes_by_its_name(name: str) -> None:
+    system = SYSTEMS[name](means(chat_model() if name.startswith("amem") else _Silent()))
+    assert system.name == name
+    cost = system.cost(TALK, Budget())
+    assert min(cost.calls, cost.tokens_in, cost.tokens_out, cost.evidence) >= 0
+    system.close()
+
+
+class _Silent:
+    name = "silent"
+    complete = acomplete = print
