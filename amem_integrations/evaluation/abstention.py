@@ -12,8 +12,9 @@ from typing import Any
 from amem_integrations.core.note import Hit
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.metrics import Estimate, Resampling
-from amem_integrations.evaluation.recall import Filled, Progress, Setup, hits_of
+from amem_integrations.evaluation.recall import Filled, Setup, hits_of
 from amem_integrations.evaluation.report import filling, fingerprint
+from amem_integrations.evaluation.vectors import Progress
 
 LOSSES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 _Values = list[list[float]]

@@ -113,9 +113,9 @@ def _parse(text: str, limit: int | None, defects: Defects) -> tuple[str, tuple[C
     document = _document(text)
     if document is None:
         return "json-lines", tuple(read_lines(text.split("\n"), defects, limit))
-    if document and _is_locomo(document[0]):
+    if document and _has(document[0], "conversation", "qa"):
         return "locomo", tuple(read_locomo(document[:limit], defects))
-    if document and _is_beam(document[0]):
+    if document and _has(document[0], "messages", "questions"):
         return "beam", tuple(read_beam(document[:limit], defects))
     raise InvalidInputError(
         'line 1: a JSON document is a list of LoCoMo samples ("conversation", "qa") or of BEAM '
@@ -139,10 +139,15 @@ def _document(text: str) -> list[Any] | None:
         raise InvalidInputError(f"line {line} is not JSON: {_reason(error)}.") from error
     rest = start[end:].strip()
     if not isinstance(value, list):
-        return [value] if not rest and (_is_locomo(value) or _is_beam(value)) else None
+        known = _has(value, "conversation", "qa") or _has(value, "messages", "questions")
+        return [value] if known and not rest else None
     if rest:
         raise InvalidInputError(f"after the list there is more: {rest[:40]!r}.")
     return cast("list[Any]", value)
+
+
+def _has(value: object, *names: str) -> bool:
+    return isinstance(value, dict) and all(name in value for name in names)
 
 
 def _reason(error: Exception) -> str:
@@ -293,10 +298,6 @@ class _LocomoSample(_Entry):
     qa: list[_LocomoQuestion]
 
 
-def _is_locomo(sample: object) -> bool:
-    return isinstance(sample, dict) and "conversation" in sample and "qa" in sample
-
-
 def read_locomo(samples: Iterable[object], defects: Defects) -> Iterator[Conversation]:
     """Read LoCoMo's samples (Maharana et al., 2024): two people talk in dated sessions.
 
@@ -370,10 +371,6 @@ class _BeamChat(_Entry):
     id: _Id
     messages: list[_BeamMessage]
     questions: list[_BeamQuestion]
-
-
-def _is_beam(chat: object) -> bool:
-    return isinstance(chat, dict) and "messages" in chat and "questions" in chat
 
 
 def read_beam(chats: Iterable[object], defects: Defects) -> Iterator[Conversation]:

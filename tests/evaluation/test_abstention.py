@@ -42,11 +42,6 @@ def test_no_more_is_lost_than_allowed(loss: float) -> None:
     assert point.lost.mean <= loss
 
 
-def test_shares_have_intervals_by_conversation() -> None:
-    (point,) = curve(FOUND, [0.0])
-    assert (point.empty.low, point.empty.high, point.empty.count) == (0.5, 0.5, 4)
-
-
 def test_further_thresholds_can_be_asked_about() -> None:
     low, chosen = curve(FOUND, [0.0], at=[0.7])
     assert (low.threshold, chosen.threshold) == (0.2, 0.7)
@@ -88,12 +83,6 @@ def test_questions_that_stand_apart_are_not_asked(filled: Held) -> None:
     dataset = replace(held.dataset, conversations=(apart, garden))
     found = ask_twice(replace(held, dataset=dataset), Setup())
     assert found.own[0] == found.foreign[0] == []
-
-
-def test_progress_counts_questions(filled: Held) -> None:
-    seen: list[tuple[int, int]] = []
-    ask_twice(filled[0], Setup(), progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_one_conversation_is_too_few(filled: Held) -> None:

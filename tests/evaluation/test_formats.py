@@ -118,7 +118,7 @@ TURN = {"turn": 1, "text": "The kiln is at nine hundred degrees."}
 QUESTION = {"question": "How hot is the kiln?", "evidence": [1]}
 
 
-def test_lines_are_sorted_into_read_locomo() -> None:
+def test_lines_are_sorted_into_conversations() -> None:
     boat, garden = read(*lines())
     assert (boat.id, len(boat.turns), len(boat.questions)) == ("boat", 4, 2)
     assert (garden.id, len(garden.turns), len(garden.questions)) == ("garden", 3, 1)
@@ -164,7 +164,7 @@ def test_evidence_that_is_no_turn_is_counted() -> None:
     assert dict(defects) == {"evidence ids of no turn, left out": 2}
 
 
-def test_a_limit_takes_the_first_read_locomo() -> None:
+def test_a_limit_takes_the_first_conversations() -> None:
     texts = [json.dumps(entry) for entry in lines()]
     (boat,) = read_lines(texts, Defects(), 1)
     assert boat.id == "boat"
@@ -288,12 +288,6 @@ def test_every_defect_is_counted(boat: Conversation, defects: Defects) -> None:
         "questions whose evidence is not there, left out": 1,
         "questions without evidence, left out": 1,
     }
-
-
-def test_a_sound_sample_has_no_defect(defects: Defects) -> None:
-    (garden,) = read_locomo(locomo()[1:], defects)
-    assert len(garden.questions) == 2
-    assert not defects
 
 
 def test_a_turn_s_second_use_of_an_id_is_counted(defects: Defects) -> None:

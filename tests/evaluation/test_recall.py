@@ -11,16 +11,15 @@ from amem_integrations.core.io import Vector
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn
 from amem_integrations.evaluation.formats import read_dataset
 from amem_integrations.evaluation.recall import (
-    DenseBaseline,
     Filled,
     QuestionEmbedder,
     Setup,
     ask,
     ask_baseline,
     fill,
-    stored_text,
     timed,
 )
+from amem_integrations.evaluation.vectors import DenseBaseline, stored_text
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.testing import HashEmbedder
 from tests.evaluation.samples import beam, written
@@ -141,12 +140,6 @@ def test_no_more_than_k_are_looked_at(filled: Held) -> None:
     assert None in run.ranks[1]
 
 
-def test_a_run_remembers_what_it_was_set_to(filled: Held) -> None:
-    setup = Setup(RecallOptions(words=0), hops=0)
-    run = ask(filled[0], setup, filled[1], k=10, name="without words")
-    assert (run.name, run.setup) == ("without words", setup)
-
-
 def test_options_reach_the_search(filled: Held) -> None:
     held, questions = filled
     boat = held.dataset.conversations[0]
@@ -244,9 +237,3 @@ def test_a_turn_is_stored_as_a_mem_s_own_evaluation_does() -> None:
     assert stored_text(Turn("1", "Ahoy", "Nora")) == "Speaker Nora says : Ahoy"
     assert stored_text(Turn("1", "Ahoy", role="user")) == "Speaker user says : Ahoy"
     assert stored_text(Turn("1", "Ahoy")) == "Ahoy"
-
-
-def test_progress_counts_turns(conversation: Conversation) -> None:
-    seen: list[tuple[int, int]] = []
-    DenseBaseline(Compass(2), [conversation], lambda done, total: seen.append((done, total)))
-    assert seen == [(3, 3)]

@@ -70,12 +70,6 @@ def test_a_difference_has_the_interval_of_its_conversations() -> None:
     assert (found.mean, found.low, found.high) == (0.5, 0.0, 1.0)
 
 
-def test_a_run_does_not_differ_from_its_like() -> None:
-    _, same = score(DATASET, [GOOD, Run("again", GOOD.ranks, GOOD.milliseconds)], [5])
-    for found in same.difference.values():
-        assert {(each.mean, each.high or 0.0) for each in found.values()} == {(0.0, 0.0)}
-
-
 def test_percentiles_are_values_that_occurred() -> None:
     assert percentiles([float(n) for n in range(100, 0, -1)]) == {"p50": 50.0, "p95": 95.0}
     assert percentiles([3.0]) == {"p50": 3.0, "p95": 3.0}

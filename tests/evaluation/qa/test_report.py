@@ -175,10 +175,6 @@ def test_the_advised_k_is_the_least_that_cannot_be_told_from_the_best() -> None:
     assert found["amem"]["temporal"]["f1"] == {"5": 0, "20": 1, "40": 1}
 
 
-def test_without_several_k_there_is_no_sweep() -> None:
-    assert report()["sweep"] == {}
-
-
 def test_a_page_has_the_figures_the_prompts_and_the_whole_set_up(tmp_path: Path) -> None:
     answers = [*answered("amem", "a boat", 5), *answered("amem", "an old boat", 20)]
     written = save(report(answers), tmp_path)

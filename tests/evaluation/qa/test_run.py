@@ -277,16 +277,6 @@ def test_what_a_model_fails_is_marked_and_not_scored(kept: LineStore, model: Any
     assert one.failed[CORE] == sum(scorable(DATASET)[place][1].core for place in failed)
 
 
-def test_of_a_model_that_fails_now_and_then_the_rest_is_scored(kept: LineStore, model: Any) -> None:
-    unsteady = model(Model(every=10))
-    asked = run(ModelReader(unsteady), kept, "bm25", "dense", model=unsteady)
-    failed = [each for each in asked.answers if each.failure is not None]
-    assert 3 < len(failed) < 25
-    assert len(asked.answers) == 120
-    unscored = sum(row is None for each in scored(asked) for row in each.rows)
-    assert unscored == len(failed)
-
-
 def test_what_failed_is_tried_again(kept: LineStore, model: Any) -> None:
     failing, sound = model(Model("when")), Model()
     run(ModelReader(failing), kept, "bm25", model=failing)

@@ -29,7 +29,7 @@ from amem_integrations.evaluation.qa.system import (
     spoken,
     transcript,
 )
-from amem_integrations.evaluation.recall import Vectors
+from amem_integrations.evaluation.vectors import Vectors
 
 _DECAY, _HOUR = 0.995, 3600.0
 _REFLECT_AT = 150.0

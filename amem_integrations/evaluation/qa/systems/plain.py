@@ -17,7 +17,7 @@ from amem_integrations.evaluation.qa.system import (
     shown_turns,
     transcript,
 )
-from amem_integrations.evaluation.recall import DenseBaseline, stored_text
+from amem_integrations.evaluation.vectors import DenseBaseline, stored_text
 
 
 class Nothing:

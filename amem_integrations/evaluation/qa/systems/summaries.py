@@ -30,7 +30,7 @@ from amem_integrations.evaluation.qa.system import (
     spoken,
     transcript,
 )
-from amem_integrations.evaluation.recall import Vectors
+from amem_integrations.evaluation.vectors import Vectors
 
 _RECALLED = 3
 _DAY = 86_400.0
