@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from functools import partial
-from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias, cast
 
 from langgraph.store.base import (
@@ -166,8 +165,6 @@ class AMemStore(Adapter, BaseStore):
         async with await asyncio.to_thread(cls.from_url, url, **settings) as store:
             yield store
 
-    # -- operations --------------------------------------------------------------------------
-
     @sync_form
     async def batch(self, io: IO, ops: Iterable[Op]) -> list[Result]:
         """Return the results of the operations, in order; all are checked before the first runs.
@@ -241,8 +238,6 @@ class AMemStore(Adapter, BaseStore):
         labels = parse_namespace(namespace)
         return await self.memory.aget(address_id((labels, str(key))), namespace=labels)
 
-    # -- expiry ------------------------------------------------------------------------------
-
     @sync_form
     async def sweep_ttl(self, io: IO) -> int:
         """Remove the expired items now; returns how many.
@@ -289,8 +284,6 @@ class AMemStore(Adapter, BaseStore):
         """
         return self._sweeper.stop(timeout)
 
-    # -- closing -----------------------------------------------------------------------------
-
     def close(self) -> None:
         """Stop sweeping, and close the memory if it is the store's own. Can be repeated."""
         self._sweeper.stop()
@@ -306,23 +299,13 @@ class AMemStore(Adapter, BaseStore):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     @property

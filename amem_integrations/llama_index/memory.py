@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import Any, Self, TypeVar, cast
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.memory import BaseMemoryBlock, InsertMethod
-from llama_index.core.memory.memory import DEFAULT_MEMORY_BLOCKS_TEMPLATE, DEFAULT_TOKEN_LIMIT
+from llama_index.core.memory import BaseMemoryBlock, InsertMethod, Memory
+from llama_index.core.memory.memory import DEFAULT_TOKEN_LIMIT
 from llama_index.core.prompts import RichPromptTemplate
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 
@@ -44,25 +44,9 @@ T = TypeVar("T")
 
 SCOPES = ("user", "session")
 
-_STORE_ARGUMENTS = (
-    "chat_store",
-    "async_database_uri",
-    "async_engine",
-    "table_name",
-    "db_schema",
-)
+_STORE_ARGUMENTS = ("chat_store", "async_database_uri", "async_engine", "table_name", "db_schema")
 # The fields that are serialised: ours, and those of LlamaIndex's `Memory`.
-_OWN = (
-    "namespace",
-    "top_k",
-    "hops",
-    "min_relevance",
-    "ingest",
-    "roles",
-    "scope",
-    "max_tokens",
-    "placement",
-)
+_OWN = tuple(name for name in Conversation.model_fields if name not in Memory.model_fields)
 _CHAT = (
     "session_id",
     "token_limit",
@@ -72,7 +56,6 @@ _CHAT = (
     "audio_token_size_estimate",
     "video_token_size_estimate",
 )
-_TEMPLATE = DEFAULT_MEMORY_BLOCKS_TEMPLATE.template_str
 
 
 class AMemMemory(Conversation):
@@ -80,18 +63,8 @@ class AMemMemory(Conversation):
 
     Made by `from_defaults`. Each user and assistant message becomes a note once, when it is put.
     Reading recalls the notes for the last user message, once a turn, without a model call. A memory
-    that fails never fails the turn; `events` and the memory's `health` count it.
-
-    Attributes:
-        namespace: the user.
-        top_k: how many notes are recalled, at most.
-        hops: how many links are followed.
-        min_relevance: as for `AgenticMemory.search`.
-        ingest: when notes are formed.
-        roles: whose messages become notes.
-        scope: "user" or "session".
-        max_tokens: the most tokens of recalled notes.
-        placement: where they go, see `insert_method`.
+    that fails never fails the turn; `events` and the memory's `health` count it. Its fields are the
+    arguments of `from_defaults`; `insert_method` is `placement`.
 
     Examples:
         >>> from llama_index.core.llms import ChatMessage
@@ -193,10 +166,9 @@ class AMemMemory(Conversation):
             insert_method.value if isinstance(insert_method, InsertMethod) else insert_method
         )
         check_choice("insert_method", placement, PLACEMENTS)
+        private = ("private", uuid.uuid4().hex)
         own: dict[str, Any] = {
-            "namespace": fixed_namespace(
-                ("private", uuid.uuid4().hex) if namespace is None else namespace
-            ),
+            "namespace": fixed_namespace(private if namespace is None else namespace),
             "top_k": top_k,
             "hops": hops,
             "min_relevance": min_relevance,
@@ -250,8 +222,6 @@ class AMemMemory(Conversation):
         )
         return memory
 
-    # -- what LlamaIndex calls --------------------------------------------------------------
-
     def get(self, input: str | ChatMessage | None = None, **block_kwargs: Any) -> list[ChatMessage]:
         """Return a copy of the chat with the notes that answer the user's question."""
         return self._drive(self._get(self._source.perform, input, block_kwargs))
@@ -300,8 +270,6 @@ class AMemMemory(Conversation):
         await self._known_session()
         await super().areset(status)
         self._turn += 1
-
-    # -- what is beyond LlamaIndex's interface ----------------------------------------------
 
     @property
     def events(self) -> Mapping[str, int]:
@@ -374,13 +342,12 @@ class AMemMemory(Conversation):
                 len(self._blocks),
             )
         own = {name: getattr(self, name) for name in _OWN}
-        template = self.memory_blocks_template.template_str
         return {
             "class_name": self.class_name(),
             "own": {**own, "namespace": list(self.namespace), "roles": list(self.roles)},
             "chat": {name: getattr(self, name) for name in _CHAT},
             "insert_method": self.insert_method.value,
-            "template": None if template == _TEMPLATE else template,
+            "template": self.memory_blocks_template.template_str,
             "chat_store": dump_chat_store(self.sql_store, self.session_id),
             "place": self._source.place,
             "waiting": self._notes.waiting,
@@ -409,7 +376,7 @@ class AMemMemory(Conversation):
             memory_blocks: LlamaIndex's, beside the notes.
             captioner: as for `from_defaults`.
         """
-        own, chat, template = data["own"], data["chat"], data["template"]
+        own, chat = data["own"], data["chat"]
         return cls._make(
             restore_source(data["place"], llm, embed_model)
             if core is None
@@ -418,9 +385,7 @@ class AMemMemory(Conversation):
             waiting=list(data["waiting"]),
             captioning=captioning_of(captioner),
             insert_method=InsertMethod(data["insert_method"]),
-            memory_blocks_template=DEFAULT_MEMORY_BLOCKS_TEMPLATE
-            if template is None
-            else RichPromptTemplate(template),
+            memory_blocks_template=RichPromptTemplate(data["template"]),
             chat_store=chat_store or load_chat_store(data["chat_store"], chat["session_id"]),
             memory_blocks=memory_blocks,
             **chat,

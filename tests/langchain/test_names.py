@@ -1,27 +1,29 @@
-"""The adapters' names, and what taking the package costs."""
+"""The names of the LangChain and LangGraph adapters, and what importing them costs."""
 
+import importlib
 import subprocess
 import sys
 
 import pytest
 
-import amem_integrations.langchain
+NAMES = {
+    "langchain": ["AMemKeyValueStore", "AMemRetriever", "create_memory_tools"],
+    "langgraph": ["AMemMiddleware", "AMemStore", "create_memory_graph", "create_memory_tools"],
+}
 
 
-def test_the_names_are_these() -> None:
-    assert amem_integrations.langchain.__all__ == [
-        "AMemKeyValueStore",
-        "AMemRetriever",
-        "create_memory_tools",
-    ]
-    for name in amem_integrations.langchain.__all__:
-        assert name in dir(amem_integrations.langchain)
-        assert getattr(amem_integrations.langchain, name).__name__ == name
+@pytest.mark.parametrize("room", NAMES)
+def test_the_names_are_these(room: str) -> None:
+    module = importlib.import_module(f"amem_integrations.{room}")
+    assert module.__all__ == NAMES[room]
+    for name in NAMES[room]:
+        assert name in dir(module)
+        assert getattr(module, name).__name__ == name
     with pytest.raises(AttributeError, match="AMemNothing"):
-        amem_integrations.langchain.AMemNothing  # noqa: B018
+        module.AMemNothing  # noqa: B018
 
 
-def test_importing_it_loads_no_framework() -> None:
+def test_importing_them_loads_no_framework() -> None:
     program = (
         "import sys, amem_integrations.langchain, amem_integrations.langgraph;"
         "print({'langchain_core', 'langgraph', 'langchain', 'pydantic'} & set(sys.modules))"

@@ -154,4 +154,4 @@ def test_a_store_of_another_kind_does_not_travel_and_that_is_said(
     methods = dict.fromkeys(AsyncDBChatStore.__abstractmethods__, lambda self: None)
     other = type("Other", (AsyncDBChatStore,), methods)()
     assert dump_chat_store(other, "a") == {"messages": []}
-    assert "A Other does not travel" in caplog.text
+    assert "A Other is not serialised" in caplog.text

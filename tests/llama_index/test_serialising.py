@@ -125,7 +125,7 @@ def test_what_stays_behind_is_said_and_can_be_given_again(
     block = StaticMemoryBlock(name="rules", static_content="Answer in verse.")
     memory = memory_of(core, memory_blocks=[block])
     data = memory.to_dict()
-    assert "1 memory blocks do not travel" in caplog.text
+    assert "1 memory blocks are not serialised" in caplog.text
     assert AMemMemory.from_dict(data).get(input="Hi") == []
     assert "verse" in text_of(AMemMemory.from_dict(data, memory_blocks=[block]).get(input="Hi"))
 
