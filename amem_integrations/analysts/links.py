@@ -70,7 +70,8 @@ def _matter(
     candidate: Candidate, own: Sequence[Word], usual: float, corpus: Corpus, chinese: bool
 ) -> LinkProposal | None:
     """Return a link to the candidate, if words and nearness together suffice."""
-    shared = _shared(own, candidate.note)
+    both = words.occurring([word.key for word in own], candidate.note.content)
+    shared = [word for word in own if word.key in both]
     evidence = sum(min(word.weight, NAME) * corpus.rarity(word.key) ** 2 for word in shared)
     by_words = evidence / (evidence + 1)
     by_meaning = _nearness(candidate, usual)
@@ -82,16 +83,6 @@ def _matter(
     kind = SHARED_WORDS if len(shared) > 1 and by_words >= 0.5 else NEAR
     reason = _reason(shared, by_meaning > 0, chinese)
     return LinkProposal(candidate.note.id, reason, kind, round(min(weight, _MAX_WEIGHT), 2))
-
-
-def _shared(own: Sequence[Word], other: Note) -> list[Word]:
-    keys = words.keys(other.content[: words.MAX_TEXT_CHARS])
-    return [
-        word
-        for word in own
-        # Segmentation depends on what stands around, so a Chinese word is also looked for.
-        if word.key in keys or (words.is_embedded(word.key) and word.key in other.content)
-    ]
 
 
 def _nearness(candidate: Candidate, usual: float) -> float:

@@ -135,8 +135,7 @@ def classify(
 def shared_weight(keys: Collection[str], note: Note, corpus: Corpus) -> float:
     """Return the share of the words `keys`, by rarity, that a note holds, in [0, 1]."""
     total = sum(map(corpus.rarity, keys))
-    held = words.keys(note.content[: words.MAX_TEXT_CHARS])
-    both = (key for key in keys if key in held or (words.is_embedded(key) and key in note.content))
+    both = words.occurring(keys, note.content)
     return sum(map(corpus.rarity, both)) / total if total else 0.0
 
 
@@ -244,10 +243,9 @@ def _correction(
     heard = [each.note for each in known if note.session and each.note.session == note.session]
     denied = _denied(text)
     for other in (*ranked, *heard):
-        held = words.keys(other.content)
-        named = next((each for each in denied if each in held or _in_chinese(each, other)), None)
-        if named is not None:
-            return Verdict("correction", f"says '{named}' is not so", other.id)
+        known_words = words.occurring(denied, other.content)
+        if wrong := next((word for word in denied if word in known_words), None):
+            return Verdict("correction", f"says '{wrong}' is not so", other.id)
     for other in ranked:
         near = shares[other.id] > 0 and matter[other.id].similarity >= CORRECTED_NEAR
         if shares[other.id] < SAME_MATTER and (not near or _WEAK.search(cue)):
@@ -265,10 +263,6 @@ def _denied(text: str) -> list[str]:
     found = [match["zh"] or words.fold(match["en"]) for match in _NOT_THIS.finditer(text)]
     hollow = stop_words.STOP["en"] | (stop_words.COMMON - stop_words.UNITS)
     return [each for each in found if each not in hollow]
-
-
-def _in_chinese(word: str, note: Note) -> bool:
-    return words.is_embedded(word) and word in note.content
 
 
 def _of_the_matter(keys: frozenset[str], candidate: Candidate) -> bool:

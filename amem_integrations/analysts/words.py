@@ -42,6 +42,7 @@ _TOKEN = re.compile(
 _IS_HAN = re.compile(f"[{_HAN}]")
 _IS_HIRAGANA = re.compile(f"[{_HIRAGANA}]")
 _IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_IS_UNSPACED_OR_HAN = re.compile(f"[{_UNSPACED}{_HAN}]")
 # Pieces of a run: Thai and Lao write some vowels first, and a syllable begins with them; no
 # piece begins with a sign that belongs to the one before.
 _FIRST_VOWELS = "\u0e40-\u0e44\u0ec0-\u0ec4"
@@ -104,7 +105,7 @@ class Word(NamedTuple):
 
 
 def keys(text: str) -> frozenset[str]:
-    """The folded words of `text`, function words among them."""
+    """Return the folded words of `text`, function words among them."""
     found: set[str] = set()
     japanese = bool(_KANA.search(text))
     for token in set(_TOKEN.findall(text)):
@@ -118,7 +119,7 @@ def keys(text: str) -> frozenset[str]:
 
 
 def words_of(text: str, names: Collection[str] = ()) -> list[Word]:
-    """The words of `text` in order, with how much each can carry.
+    """Return the words of `text` in order, with how much each can carry.
 
     names: keys known as names, so that one is recognised where a sentence begins.
     Chinese is segmented by rjieba, Japanese where its scripts change, Thai and Lao before
@@ -151,7 +152,7 @@ def words_of(text: str, names: Collection[str] = ()) -> list[Word]:
 
 
 def is_chinese(text: str) -> bool:
-    """Whether most of `text` is Chinese; a Han sign says as much as four letters."""
+    """Return whether most of `text` is Chinese; a Han sign says as much as four letters."""
     text = text[:1000]
     if _KANA.search(text):
         return False
@@ -160,7 +161,7 @@ def is_chinese(text: str) -> bool:
 
 
 def script(text: str) -> str:
-    """The script most of the first letters of `text` are in: "LATIN", "CJK", "CYRILLIC", …"""
+    """Return the script of most of the first letters of `text`: "LATIN", "CJK", …"""
     letters = [sign for sign in text[:200] if sign.isalpha()]
     if sum(sign < "\u0250" for sign in letters) * 2 >= len(letters):
         return "LATIN"
@@ -168,13 +169,22 @@ def script(text: str) -> str:
     return names.most_common(1)[0][0]
 
 
-def is_embedded(key: str) -> bool:
-    """Whether `key` is of a script without spaces, so that it may be a part of a longer word."""
-    return len(key) > 1 and bool(_IS_HAN.match(key) or _IS_UNSPACED.match(key))
+def occurring(wanted: Iterable[str], text: str) -> set[str]:
+    """Return the keys among `wanted` that occur in `text`.
+
+    Segmentation depends on the words around, so keys of scripts without spaces are also looked
+    for inside longer words.
+    """
+    found = keys(text[:MAX_TEXT_CHARS])
+    return {
+        key
+        for key in wanted
+        if key in found or (len(key) > 1 and _IS_UNSPACED_OR_HAN.match(key) and key in text)
+    }
 
 
 def has_matter(text: str) -> bool:
-    """Whether any word of `text` says more than "ok" does."""
+    """Return whether any word of `text` says more than "ok" does."""
     return any(word.weight > WEAK for word in words_of(text[:1000]))
 
 
@@ -227,7 +237,7 @@ def _shape(surface: str, key: str, opens: bool) -> float:
 
 
 def _chinese(run: str, start: int, joins: bool) -> Iterable[Word]:
-    """Words of a run of Han signs, weighed by their part of speech."""
+    """Yield the words of a run of Han signs, weighed by their part of speech."""
     for surface, part in _segmenter().tag(run):
         yield Word(surface, surface, start, _chinese_weight(surface, part), joins)
         start, joins = start + len(surface), True
@@ -258,7 +268,7 @@ def _chinese_weight(surface: str, part: str) -> float:
 
 
 def fold(surface: str) -> str:
-    """The form under which a word is the same word: case, plural, possessive, particles."""
+    """Return a word without case, plural, possessive and particles."""
     key = surface.casefold()
     if key.isascii():
         if key.endswith("'s"):
@@ -281,7 +291,7 @@ def fold(surface: str) -> str:
 
 
 def _language(folded: Sequence[str]) -> str:
-    """The language whose function words the words look most like; English in doubt."""
+    """Return the language with the most function words among the words; English in doubt."""
     sample = folded[:400]
     return max(
         stop_words.STOP,

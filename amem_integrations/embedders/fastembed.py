@@ -120,32 +120,30 @@ class FastembedCrossEncoder:
 def _describe(name: str) -> dict[str, Any]:
     from fastembed import TextEmbedding
 
-    models = TextEmbedding.list_supported_models()
-    return _known(name, models) or _refuse(
-        f"There is no embedding model {name!r}.{_close_to(name, models)} A name is either "
-        "'multilingual' or one of fastembed's (fastembed.TextEmbedding.list_supported_models()); "
-        "for any other model, such as a provider's, give the object: "
-        "embedder=OpenAIEmbeddings(model=...)."
+    remedy = (
+        "A name is either 'multilingual' or one of fastembed's "
+        "(fastembed.TextEmbedding.list_supported_models()); for any other model, such as a "
+        "provider's, give the object: embedder=OpenAIEmbeddings(model=...)."
     )
+    return _known(name, TextEmbedding.list_supported_models(), "embedding model", remedy)
 
 
 def _describe_cross_encoder(name: str) -> dict[str, Any]:
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 
-    models = TextCrossEncoder.list_supported_models()
-    return _known(name, models) or _refuse(
-        f"There is no cross-encoder {name!r}.{_close_to(name, models)} A name is one of "
-        "fastembed's (fastembed.rerank.cross_encoder.TextCrossEncoder.list_supported_models); "
-        "any other reranker is given as an object: reranker=CohereRerank(...)."
+    remedy = (
+        "A name is one of fastembed's "
+        "(fastembed.rerank.cross_encoder.TextCrossEncoder.list_supported_models); any other "
+        "reranker is given as an object: reranker=CohereRerank(...)."
     )
+    return _known(name, TextCrossEncoder.list_supported_models(), "cross-encoder", remedy)
 
 
-def _refuse(message: str) -> Any:
-    raise ModelUnavailableError(message)
-
-
-def _known(name: str, models: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-    return next((model for model in models if model["model"].lower() == name.lower()), None)
+def _known(name: str, models: list[dict[str, Any]], kind: str, remedy: str) -> dict[str, Any]:
+    for model in models:
+        if model["model"].lower() == name.lower():
+            return model
+    raise ModelUnavailableError(f"There is no {kind} {name!r}.{_close_to(name, models)} {remedy}")
 
 
 def _close_to(name: str, models: Iterable[dict[str, Any]]) -> str:
