@@ -17,9 +17,9 @@ from amem_integrations.core.namespace import Namespace, decode
 from amem_integrations.core.note import Note, Status, note_id
 from amem_integrations.errors import AMemError
 from amem_integrations.revisions.entry import Entry, entry_of, records_of
+from amem_integrations.stores.checks import is_id
 from amem_integrations.stores.codec import note_from, note_point, revision_from, revision_point
 from amem_integrations.stores.passages import FIRST_PASSAGES, passages
-from amem_integrations.stores.validation import is_id
 
 _PAGE = 256
 _NOTE = match("kind", "note")

@@ -8,10 +8,11 @@ An operation must not suspend on anything but `io`, and asks for parallel work w
 """
 
 import asyncio
+import threading
 import time
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -28,103 +29,19 @@ from amem_integrations.core.analysis import (
     Turn,
     Understanding,
 )
-from amem_integrations.core.clock import Clock
-from amem_integrations.core.engine import Fields, Point, Query, Scored, SparseVector, Vector
-from amem_integrations.core.filters import Condition
-from amem_integrations.core.note import Note
+from amem_integrations.core.engine import Engine, SparseVector, Vector
+from amem_integrations.core.engine import Fields as Fields
+from amem_integrations.core.engine import Point as Point
+from amem_integrations.core.engine import Query as Query
+from amem_integrations.core.engine import Scored as Scored
+from amem_integrations.core.note import Note, as_utc
 from amem_integrations.errors import AnalysisError
 
 __all__ = ["Analyst", "Embedder"]
 
 T = TypeVar("T")
 P = ParamSpec("P")
-
-
-# -- who keeps: engines ---------------------------------------------------------------------
-
-
-class Engine(Protocol):
-    """The few things asked of Qdrant, the same for every way of running it.
-
-    Every method raises StoreError or one of its kinds, never the engine's own exceptions.
-    """
-
-    @property
-    def exclusive(self) -> bool:
-        """Whether no other process can have the store open at the same time."""
-        ...
-
-    async def get(self, ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
-        """The points that exist among `ids`, in the order of `ids`."""
-        ...
-
-    async def query(self, queries: Sequence[Query]) -> list[list[Scored]]:
-        """One list per query, best first, in one round trip."""
-        ...
-
-    async def scroll(
-        self,
-        where: Condition,
-        *,
-        limit: int,
-        order_by: str | None = None,
-        descending: bool = False,
-        start_from: int | None = None,
-        after: str | None = None,
-        fields: tuple[str, ...] | None = None,
-    ) -> list[Point]:
-        """Points by id, those past the id `after`; or by the unique integer field `order_by`.
-
-        `start_from` is inclusive. `fields` selects payload fields; None means all.
-        """
-        ...
-
-    async def count(self, where: Condition) -> int: ...
-
-    async def facet(
-        self, key: str, where: Condition, *, limit: int, exact: bool = True
-    ) -> dict[str, int]:
-        """How many points hold each value of the keyword field `key`.
-
-        exact: without it the counts may be off, and the answer comes several times as quickly.
-        """
-        ...
-
-    async def insert(self, points: Sequence[Point]) -> frozenset[str]:
-        """Add the points whose id is free; return the ids that were already taken."""
-        ...
-
-    async def commit(
-        self,
-        points: Sequence[Point],
-        *,
-        expect: Mapping[str, Fields],
-        present: Collection[str] = (),
-        new: Sequence[Point] = (),
-    ) -> frozenset[str]:
-        """Replace points in one operation if each still is as it was read.
-
-        `expect` gives, by id, what tells that (`schema.as_read`); `present` names further points
-        that must exist; those of `new` whose ids are free are added with them. Returns the ids
-        that failed; where the engine can, nothing was written then.
-        A server may have written the other points: the caller redoes what was left out.
-        """
-        ...
-
-    async def patch(
-        self, id: str, payload: Mapping[str, Any], *, expect: Fields | None = None
-    ) -> None:
-        """Set payload fields without raising the version; nothing if the point is gone.
-
-        expect: nor if one of these fields holds something else.
-        """
-        ...
-
-    async def delete(self, where: Condition) -> None: ...
-
-    async def flush(self) -> None: ...
-
-    async def close(self) -> None: ...
+_SET_BACK = timedelta(minutes=1)
 
 
 # -- who judges and who embeds --------------------------------------------------------------
@@ -250,6 +167,25 @@ class Analyst(Protocol):
 
 
 # -- io --------------------------------------------------------------------------------------
+
+
+class Clock:
+    """UTC now, to the microsecond, later each time that it is asked in one process.
+
+    Stored times order listings and paging, so ties are kept from arising. Only a source that is
+    set back by more than a minute is followed: it was wrong before, and nothing would become due.
+    """
+
+    def __init__(self, source: Callable[[], datetime] | None = None) -> None:
+        self._source = source or (lambda: datetime.now(UTC))
+        self._last = datetime.min.replace(tzinfo=UTC)
+        self._lock = threading.Lock()
+
+    def __call__(self) -> datetime:
+        with self._lock:
+            now, least = as_utc(self._source()), self._last + timedelta(microseconds=1)
+            self._last = now if least - now > _SET_BACK else max(now, least)
+            return self._last
 
 
 class Runnable(Protocol):

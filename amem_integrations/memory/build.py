@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from amem_integrations.analysts.llm import LLMAnalyst
 from amem_integrations.analysts.statistical import StatisticalAnalyst
-from amem_integrations.core.clock import Clock
-from amem_integrations.core.io import IO, AsyncIO, Runnable, SyncIO, run
+from amem_integrations.core.io import IO, AsyncIO, Clock, Runnable, SyncIO, run
 from amem_integrations.core.note import Note
 from amem_integrations.core.usage import Ledger
 from amem_integrations.embedders.dense import resolve_embedder

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from amem_integrations.core.filters import EVERYTHING
 from amem_integrations.core.io import Engine, run
 from amem_integrations.errors import InvalidInputError, StoreError, StoreMismatchError
+from amem_integrations.stores.checks import Encoders, check_fits, meta_point
 from amem_integrations.stores.codec import META_ID
-from amem_integrations.stores.description import Encoders, check_fits, meta_point
 
 if TYPE_CHECKING:
     from amem_integrations.stores.edge.engine import EdgeEngine
@@ -189,7 +189,7 @@ class _EdgeStore:
 def _open_edge(directory: Path | None, collection: str, encoders: Encoders) -> Store:
     from amem_integrations.stores.edge import files, shards
     from amem_integrations.stores.edge.engine import EdgeEngine
-    from amem_integrations.stores.edge.errors import translated
+    from amem_integrations.stores.edge.shards import translated
 
     if directory is None:
         with translated(Path(tempfile.gettempdir())):

@@ -40,8 +40,7 @@ import numpy as np
 import qdrant_edge as edge
 
 from amem_integrations import AgenticMemory
-from amem_integrations.core.clock import Clock
-from amem_integrations.core.io import run
+from amem_integrations.core.io import Clock, run
 from amem_integrations.core.namespace import encode
 from amem_integrations.core.note import Link, Note, Status, make_note
 from amem_integrations.recall.search import DEPTH

@@ -17,11 +17,11 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
 from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
-from amem_integrations.core.clock import Clock
 from amem_integrations.core.filters import EVERYTHING
 from amem_integrations.core.io import (
     IO,
     AsyncIO,
+    Clock,
     Point,
     Query,
     Scored,

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from langgraph.errors import GraphInterrupt
 
-from amem_integrations.core.clock import Clock
 from amem_integrations.core.io import (
     IO,
     AsyncIO,
+    Clock,
     Point,
     SyncIO,
     run,

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from amem_integrations.core.clock import Clock
-from amem_integrations.core.io import SyncIO, run
+from amem_integrations.core.io import Clock, SyncIO, run
 from amem_integrations.core.note import CORRECTS, REPEATS, Note, Status
 from amem_integrations.core.status import NEW, Tier
 from amem_integrations.errors import StoreError

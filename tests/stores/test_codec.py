@@ -26,6 +26,14 @@ from amem_integrations.core.note import (
 from amem_integrations.core.status import Life, Tier
 from amem_integrations.errors import StoreMismatchError
 from amem_integrations.formation import queue
+from amem_integrations.stores.checks import (
+    MAX_PAYLOAD_DEPTH,
+    Encoders,
+    check_fits,
+    check_points,
+    is_id,
+    meta_point,
+)
 from amem_integrations.stores.codec import (
     INDEXES,
     META_ID,
@@ -42,8 +50,6 @@ from amem_integrations.stores.codec import (
     revision_point,
     within,
 )
-from amem_integrations.stores.description import Encoders, check_fits, meta_point
-from amem_integrations.stores.validation import MAX_PAYLOAD_DEPTH, check_points, is_id
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 OWN = note_id(("n",), "own")

@@ -20,7 +20,7 @@ from amem_integrations.errors import (
     StoreLockedError,
     StoreMismatchError,
 )
-from amem_integrations.stores import codec, description
+from amem_integrations.stores import checks, codec
 from amem_integrations.stores.codec import META_ID
 from amem_integrations.stores.edge import files
 from amem_integrations.stores.open import Encoders, Store, is_there, open_store
@@ -311,7 +311,7 @@ def test_a_store_is_not_opened_with_other_encoders(
 def test_a_store_of_another_schema_is_not_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(description, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(checks, "SCHEMA_VERSION", 2)
     files._empty_shard.cache_clear()
     opened(tmp_path).close()
     monkeypatch.undo()

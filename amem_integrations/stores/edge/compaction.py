@@ -14,12 +14,11 @@ from pathlib import Path
 import qdrant_edge as edge
 
 from amem_integrations.errors import StoreCorruptError, StoreError, StoreLockedError
+from amem_integrations.stores.checks import encoders_of
 from amem_integrations.stores.codec import META_ID
-from amem_integrations.stores.description import encoders_of
 from amem_integrations.stores.edge import files as edge_files
 from amem_integrations.stores.edge.engine import edge_point, point_of
-from amem_integrations.stores.edge.errors import full
-from amem_integrations.stores.edge.shards import SPARE, share
+from amem_integrations.stores.edge.shards import SPARE, full, share
 
 _PAGE = 256
 

@@ -1,8 +1,7 @@
 """The embedded engine: Qdrant Edge in this process, on one directory.
 
-One implementation serves the synchronous and the asynchronous form: the engine holds the GIL
-in every call, so there is nothing to wait for, and no method ever suspends. Engine objects
-are made by `opening.py`; files and sharing are `shards.py` and `edge_files.py`.
+One implementation serves the synchronous and the asynchronous form: the engine holds the GIL in
+every call, so there is nothing to wait for, and no method ever suspends.
 """
 
 import weakref
@@ -11,19 +10,19 @@ from typing import Any, cast
 
 import qdrant_edge as edge
 
-from amem_integrations.core.filters import Condition, HasId
+from amem_integrations.core.filters import All, Condition, HasId, Match, Not, Range, Scalar
+from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.io import Fields, Point, Query, Scored, SparseVector, Vector
-from amem_integrations.errors import StoreClosedError, StoreError
-from amem_integrations.stores.edge.filters import compile_filter
+from amem_integrations.errors import InvalidFilterError, StoreClosedError, StoreError
+from amem_integrations.stores.checks import check_condition, check_points, check_query, is_id
 from amem_integrations.stores.edge.shards import Shard
-from amem_integrations.stores.validation import check_points, check_query, is_id
 
 _DENSE, _SPARSE = "dense", "bm25"
 _DELETED_AT_ONCE = 10_000
 
 
 class EdgeEngine:
-    """`ports.Engine` on one shard; several engines may share the shard.
+    """`core.engine.Engine` on one shard; several engines may share the shard.
 
     Vectors are stored normalised (cosine). Errors are StoreErrors, EmbeddingError for vectors
     that are none, InvalidFilterError for conditions that cannot be asked.
@@ -62,7 +61,7 @@ class EdgeEngine:
         after: str | None = None,
         fields: tuple[str, ...] | None = None,
     ) -> list[Point]:
-        """As in `ports.Engine`; points that share a value of `order_by` come in any order.
+        """As in `core.engine.Engine`; points that share a value of `order_by` come in any order.
 
         Paging by `start_from` therefore asks for a field whose values are unique.
         """
@@ -119,7 +118,7 @@ class EdgeEngine:
         present: Collection[str] = (),
         new: Sequence[Point] = (),
     ) -> frozenset[str]:
-        """As in `ports.Engine`; a failed check writes nothing at all.
+        """As in `core.engine.Engine`; a failed check writes nothing at all.
 
         The directory is this process's alone and its lock is held from the check to the end
         of the write, so no condition is written with the points and none is read back: the
@@ -258,3 +257,70 @@ def _size(point: Point) -> int:
     texts = sum(len(value) for value in point.payload.values() if isinstance(value, str))
     numbers = sum(len(vector) for vector in point.dense)
     return 8 * (texts + numbers)
+
+
+_NOTHING = edge.HasIdCondition(set())
+
+
+def compile_filter(condition: Condition) -> edge.Filter:
+    """Raises InvalidFilterError for values that the engine cannot compare with."""
+    check_condition(condition)
+    try:
+        return _filter(condition.parts if isinstance(condition, All) else (condition,))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidFilterError(
+            "A filter names a field or a value that cannot be stored: text must be valid Unicode "
+            "and integers must fit 64 bits."
+        ) from error
+
+
+def _compile(condition: Condition) -> "edge.ConditionType":
+    match condition:
+        case Match(field, values):
+            return _match(field, values)
+        case Range(field, gt, gte, lt, lte):
+            # Of two bounds on the same side the engine would heed only one.
+            if gt is not None and gte is not None:
+                gt, gte = (gt, None) if gt >= gte else (None, gte)
+            if lt is not None and lte is not None:
+                lt, lte = (lt, None) if lt <= lte else (None, lte)
+            bounds = edge.RangeFloat(gt=gt, gte=gte, lt=lt, lte=lte)
+            return edge.FieldCondition(field, range=bounds)
+        case HasId(ids):
+            return edge.HasIdCondition({id for id in ids if is_id(id)})
+        case All(parts):
+            return _filter(parts)
+        case AnyOf(parts):
+            # An empty `should` would match everything.
+            return edge.Filter(should=[_compile(part) for part in parts]) if parts else _NOTHING
+        case Not(part):
+            return edge.Filter(must_not=[_compile(part)])
+
+
+def _filter(parts: Sequence[Condition]) -> edge.Filter:
+    """All of the parts, in one flat filter: the engine takes twice as long over a nested one."""
+    return edge.Filter(
+        must=[_compile(part) for part in parts if not isinstance(part, Not)],
+        must_not=[_compile(part.part) for part in parts if isinstance(part, Not)],
+    )
+
+
+def _match(field: str, values: tuple[Scalar, ...]) -> "edge.ConditionType":
+    texts = [value for value in values if isinstance(value, str)]
+    integers = [value for value in values if not isinstance(value, str)]
+    if any(isinstance(value, bool) for value in integers):
+        raise InvalidFilterError(f"{field} cannot be compared with true or false.")
+    conditions: list[edge.ConditionType] = [
+        edge.FieldCondition(
+            field, match=edge.MatchValue(group[0]) if len(group) == 1 else edge.MatchAny(group)
+        )
+        for group in (texts, integers)
+        if group
+    ]
+    match conditions:
+        case []:
+            return _NOTHING
+        case [only]:
+            return only
+        case _:
+            return edge.Filter(should=conditions)

@@ -25,10 +25,9 @@ from amem_integrations.errors import (
     StoreMismatchError,
 )
 from amem_integrations.stores import codec
-from amem_integrations.stores.description import Encoders, meta_point
+from amem_integrations.stores.checks import Encoders, meta_point
 from amem_integrations.stores.edge.engine import edge_point
-from amem_integrations.stores.edge.errors import full, translated
-from amem_integrations.stores.edge.shards import SPARE
+from amem_integrations.stores.edge.shards import SPARE, full, translated
 
 # On a file system in memory the empty maps of a new shard take some 200 MB at once.
 _SPARE_TO_CREATE = 4 * SPARE

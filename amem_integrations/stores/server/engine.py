@@ -17,10 +17,10 @@ from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.filters import Condition, Not, Range, both, ids, match
 from amem_integrations.core.io import Fields, Point, Query, Scored, SparseVector
 from amem_integrations.errors import StoreError, StoreUnavailableError
+from amem_integrations.stores.checks import check_condition, check_points, check_query, is_id
 from amem_integrations.stores.codec import INDEXES, Index
 from amem_integrations.stores.server.filters import to_filter
 from amem_integrations.stores.server.transport import Call, Caller
-from amem_integrations.stores.validation import check_condition, check_points, check_query, is_id
 
 T = TypeVar("T")
 Ask: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
@@ -36,7 +36,7 @@ _DIGITS = 6
 
 
 class ClientEngine:
-    """`ports.Engine` over qdrant-client.
+    """`core.engine.Engine` over qdrant-client.
 
     Raises kinds of StoreError, and EmbeddingError or InvalidFilterError for what no engine
     can take; nothing was written then.

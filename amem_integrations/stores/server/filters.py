@@ -6,8 +6,8 @@ from qdrant_client import models
 
 from amem_integrations.core.filters import All, Condition, HasId, Match, Not, Range
 from amem_integrations.core.filters import Any as AnyOf
+from amem_integrations.stores.checks import is_id
 from amem_integrations.stores.codec import INDEXES, Index
-from amem_integrations.stores.validation import is_id
 
 
 def to_filter(condition: Condition) -> models.Filter:

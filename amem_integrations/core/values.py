@@ -1,10 +1,9 @@
-"""Checks of single values, and what is made of them: text, terms, times.
-
-`note` uses them where a note is made and hands them on to whoever takes such a value elsewhere.
-"""
+"""Single values of a note: checks of text, terms and times, and how a value shows itself."""
 
 from collections.abc import Iterable
+from dataclasses import MISSING, fields
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 from unicodedata import category
 
 from amem_integrations.errors import InvalidInputError
@@ -82,3 +81,18 @@ def clean_text(text: str, limit: int) -> str:
     safe = text.encode("utf-8", "ignore").decode().replace("\x00", "")
     line = " ".join(safe.split())[:limit].strip()
     return "" if is_blank(line) else line
+
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+def brief(value: "DataclassInstance") -> str:
+    """The `repr` of a dataclass, without the fields that have their default."""
+    shown = (
+        f"{field.name}={held!r}"
+        for field in fields(value)
+        if field.repr
+        and ((held := getattr(value, field.name)) != field.default or field.default is MISSING)
+    )
+    return f"{type(value).__name__}({', '.join(shown)})"

@@ -1,18 +1,26 @@
-"""What may reach an engine: vectors that are vectors, shallow payloads, UUIDs as ids.
+"""Checks before an engine is used: of points and queries, and of what a collection says of itself.
 
-Engines take NaN without a word, and an operation that fails inside the embedded one stays in
-its log and fails again at every opening. So every engine asks here first, before it writes.
+Engines take NaN without a word, and an operation that fails inside the embedded one stays in its
+log and fails again at every opening. So every engine asks here first, before it writes.
 """
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from amem_integrations.core.filters import All, Condition, Not
 from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.io import Point, Query, SparseVector, Vector
-from amem_integrations.errors import EmbeddingError, InvalidFilterError, StoreError
+from amem_integrations.errors import (
+    EmbeddingError,
+    InvalidFilterError,
+    StoreCorruptError,
+    StoreError,
+    StoreMismatchError,
+)
+from amem_integrations.stores.codec import META_ID, SCHEMA_VERSION
 
 # The embedded engine cannot read a payload nested 127 deep again; ours have three levels.
 MAX_PAYLOAD_DEPTH = 32
@@ -123,3 +131,69 @@ def _items(value: Any) -> list[Any]:
         return []
     items = cast("Sequence[Any]", value)
     return [item for item in items if isinstance(item, dict | list | tuple)]
+
+
+_ELSEWHERE = "use another directory or collection"
+
+
+@dataclass(frozen=True, slots=True)
+class Encoders:
+    """What turns text into the vectors of a collection.
+
+    embedder: the dense embedder's name; dimension: the size of its vectors; sparse: the name
+    of the sparse encoder.
+    """
+
+    embedder: str
+    dimension: int
+    sparse: str
+
+
+def meta_point(encoders: Encoders) -> Point:
+    return Point(META_ID, {"kind": "meta", "schema": SCHEMA_VERSION, **asdict(encoders)})
+
+
+def encoders_of(held: Mapping[str, Any], location: str) -> Encoders:
+    """What a collection was written with, by the payload of its meta point.
+
+    Raises StoreCorruptError if that is not whole, StoreMismatchError for another schema.
+    """
+    try:
+        schema, dimension = int(held["schema"]), int(held["dimension"])
+        embedder, sparse = str(held["embedder"]), str(held["sparse"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreCorruptError(
+            f"The point that describes the collection in {location} is damaged. Nothing was "
+            f"changed: restore a copy, or {_ELSEWHERE}."
+        ) from error
+    if schema != SCHEMA_VERSION:
+        raise StoreMismatchError(
+            f"The store in {location} has schema {schema}, and this version of amem-integrations "
+            f"reads schema {SCHEMA_VERSION}. Open it with the version that wrote it, or "
+            f"{_ELSEWHERE}."
+        )
+    return Encoders(embedder, dimension, sparse)
+
+
+def check_fits(held: Mapping[str, Any], asked: Encoders, location: str) -> None:
+    """Raise StoreMismatchError unless the collection was written just as it is to be used.
+
+    held: the payload of its meta point; StoreCorruptError if that is not whole.
+    """
+    written = encoders_of(held, location)
+    embedder, dimension, sparse = written.embedder, written.dimension, written.sparse
+    if (embedder, dimension) != (asked.embedder, asked.dimension):
+        raise StoreMismatchError(
+            f"The store in {location} was written with the embedder {embedder!r} ({dimension} "
+            f"dimensions), and {asked.embedder!r} ({asked.dimension}) was asked for; their vectors "
+            f"cannot be compared. Open it with embedder={embedder!r}, {_ELSEWHERE}, or have "
+            "`amem admin reembed` (`copy_to`) make a copy for the other embedder.",
+            embedder=embedder,
+            dimension=dimension,
+        )
+    if sparse != asked.sparse:
+        raise StoreMismatchError(
+            f"The store in {location} was written with the sparse encoder {sparse!r}, and "
+            f"{asked.sparse!r} was asked for; their terms differ. Open it with {sparse!r}, or "
+            f"{_ELSEWHERE}."
+        )
