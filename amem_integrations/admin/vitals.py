@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from amem_integrations.core.note import Note, Revision, Status
 from amem_integrations.core.status import Tier
-from amem_integrations.formation.similarity import SHOWN
+from amem_integrations.formation.candidates import SHOWN
 from amem_integrations.lifecycle.confidence import confidence, idle_time
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tenure import UPKEEP

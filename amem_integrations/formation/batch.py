@@ -1,7 +1,6 @@
 """The batched judgement: one question serves several new notes, their candidates shown once.
 
-What goes wrong for one note of a batch is made good for that note alone, by the fused
-judgement. Called by the graph.
+A note for which that fails is judged alone, as in the fused mode.
 """
 
 import itertools
@@ -13,24 +12,24 @@ from amem_integrations.core.analysis import Judgement, Subject
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note
 from amem_integrations.errors import AnalysisError
-from amem_integrations.formation.fuse import proposed
-from amem_integrations.formation.judge import (
-    is_about_the_question,
-    judge_alone,
-    settled,
-    subject_of,
-)
-from amem_integrations.formation.metering import MeteredIO
 from amem_integrations.formation.state import (
     CandidateRef,
     FormationState,
     ReadRef,
+    RunContext,
     Settings,
-    content_digest,
     namespace_of,
     open_ids,
+    read_ref,
 )
-from amem_integrations.stores.read import load
+from amem_integrations.formation.steps import (
+    is_about_the_question,
+    judge_alone,
+    metered,
+    proposed,
+    settled,
+    subject_of,
+)
 
 BATCH_CHARS = 8000
 """How much text of new notes one question shows, about; beyond it comes another question."""
@@ -41,16 +40,20 @@ _SPLIT = ("unparsable", "empty", "refusal", "content-filter", "too-long", "bad-r
 Answers: TypeAlias = dict[str, Judgement | AnalysisError]
 
 
-async def batch(io: IO, settings: Settings, state: FormationState) -> dict[str, Any]:
-    """Everything proposed for every open note, in as few questions as `settings.batch` allows.
+async def batch(
+    io: IO, settings: Settings, state: FormationState, context: RunContext
+) -> dict[str, Any]:
+    """Propose everything for every open note, in as few questions as `settings.batch` allows.
 
     A note that may have spoilt a question before is judged alone, so that it does so once.
     """
-    notes = await load(io, open_ids(state), namespace_of(state))
+    notes = await context.load(io, open_ids(state), namespace_of(state))
     groups = list(_groups([n for n in notes.values() if not _spoilt(n)], settings.batch))
     tried = [[note] for note in notes.values() if _spoilt(note)]
     settings.ledger.count("batch.tried_before", len(tried))
-    found = await io.gather(*(_judge(io, settings, state, group) for group in [*groups, *tried]))
+    found = await io.gather(
+        *(_judge(io, settings, state, context, group) for group in [*groups, *tried])
+    )
     answers = {id: answer for each, _ in found for id, answer in each.items()}
     batched = {id: refs for _, read in found for id, refs in read.items()}
     judged, outcomes = await settled(io, settings, state, answers)
@@ -78,44 +81,56 @@ def _groups(notes: Sequence[Note], most: int) -> Iterator[list[Note]]:
 
 
 async def _judge(
-    io: IO, settings: Settings, state: FormationState, group: Sequence[Note]
+    io: IO,
+    settings: Settings,
+    state: FormationState,
+    context: RunContext,
+    group: Sequence[Note],
 ) -> tuple[Answers, dict[str, list[ReadRef]]]:
     """The answers for a group, and what was read for those that were judged together."""
     fuse = settings.analyst.fuse
     if len(group) == 1:
-        return await judge_alone(io, settings, state, group, fuse, "fused"), {}
+        return await judge_alone(io, settings, state, context, group, fuse, "fused"), {}
     # Opened first: what is forgotten from here on is not counted.
     account = settings.ledger.account(namespace_of(state), settings.mode)
-    subjects, read = await _subjects(io, settings, state, group)
+    subjects, read = await _subjects(io, settings, state, context, group)
     try:
-        found = await settings.analyst.batch(MeteredIO(io, account), subjects)
+        found = await settings.analyst.batch(metered(io, account), subjects)
     except AnalysisError as error:
         if error.reason not in _SPLIT:
             return {note.id: error for note in group}, {}
         settings.ledger.count("batch.split")
-        return await judge_alone(io, settings, state, group, fuse, "fused"), {}
+        return await judge_alone(io, settings, state, context, group, fuse, "fused"), {}
     answers: Answers = {note.id: answer for note, answer in zip(group, found, strict=True)}
     left_out = [note for note in group if isinstance(answers[note.id], AnalysisError)]
     settings.ledger.count("batch.left_out", len(left_out))
     for note in left_out:
         del read[note.id]
-    return answers | await judge_alone(io, settings, state, left_out, fuse, "fused"), read
+    alone = await judge_alone(io, settings, state, context, left_out, fuse, "fused")
+    return answers | alone, read
 
 
 async def _subjects(
-    io: IO, settings: Settings, state: FormationState, group: Sequence[Note]
+    io: IO,
+    settings: Settings,
+    state: FormationState,
+    context: RunContext,
+    group: Sequence[Note],
 ) -> tuple[list[Subject], dict[str, list[ReadRef]]]:
     """The subjects of one question, and what can be read there besides each of them."""
     own = {note.id: state.get("candidates", {}).get(note.id, []) for note in group}
     wanted = [ref["id"] for refs in own.values() for ref in refs]
-    notes = {note.id: note for note in group} | await load(io, wanted, namespace_of(state))
+    notes = {note.id: note for note in group}
+    notes |= await context.load(io, wanted, namespace_of(state))
     read: dict[str, list[ReadRef]] = {id: [*refs] for id, refs in own.items()}
     if settings.analyst.reads_candidates:
         shared = _shared(group, own, notes, settings.neighbours + len(group))
-        shown = shared | {note.id: _ref(note) for note in group}
+        shown = shared | {note.id: read_ref(note) for note in group}
         own = {id: [ref for ref in refs if ref["id"] in shown] for id, refs in own.items()}
         read = {id: [ref for other, ref in shown.items() if other != id] for id in own}
-    subjects = [await subject_of(io, settings, note, own[note.id], notes) for note in group]
+    subjects = [
+        await subject_of(io, settings, note, own[note.id], notes, context) for note in group
+    ]
     return subjects, read
 
 
@@ -151,7 +166,3 @@ def _before(
         and notes[ref["id"]].session == note.session
     ]
     return max(said, key=lambda ref: notes[ref["id"]].created_at, default=None)
-
-
-def _ref(note: Note) -> ReadRef:
-    return ReadRef(id=note.id, version=note.version, digest=content_digest(note.content))

@@ -1,8 +1,8 @@
-"""Commit: what was proposed becomes part of the memory, in one write or not at all.
+"""Commit: proposals become part of the memory, in one write or not at all.
 
-The new note, and the neighbours it makes evolve, are written in one operation that states
-the version each was read at. Whoever changed one of them meanwhile wins; the proposals are
-then applied anew to what is there now, and what cannot be applied for long is dropped.
+The new note and the neighbours that it changes are written in one operation that states the
+version each was read at. If another writer changed one of them meanwhile, the proposals are
+applied anew to what is there now; a neighbour that keeps changing is left out in the end.
 """
 
 import json
@@ -15,29 +15,30 @@ from typing import Any
 from amem_integrations.core.io import IO, Point
 from amem_integrations.core.note import CONTRADICTS, Note, Status
 from amem_integrations.errors import AMemError
-from amem_integrations.formation.judge import failure
-from amem_integrations.formation.neighbours import Judged, Others, changed
+from amem_integrations.formation.candidates import percentiles
 from amem_integrations.formation.queue import LONGEST_PAUSE, NO_LEASE
-from amem_integrations.formation.similarity import percentiles
 from amem_integrations.formation.state import (
     FormationState,
     Outcome,
     ReadRef,
+    RunContext,
     Settings,
     content_digest,
-    failed,
     judgement_from,
     mode_of,
     namespace_of,
     outcome,
     read_with,
 )
+from amem_integrations.formation.steps import failure
 from amem_integrations.formation.validate import (
+    Changes,
+    Judged,
     Tally,
-    accepted_links,
-    understood,
+    changes_by,
+    formed_note,
 )
-from amem_integrations.revisions.change import revised, revision_points
+from amem_integrations.revisions.change import revision_points
 from amem_integrations.revisions.retract import retract
 from amem_integrations.stores.codec import as_read, micros
 from amem_integrations.stores.read import load
@@ -53,14 +54,18 @@ _FIRST_PAUSE = timedelta(seconds=30)
 _LONGEST_PAUSE = timedelta(hours=1)
 
 
-async def commit(io: IO, settings: Settings, state: FormationState) -> dict[str, Any]:
+async def commit(
+    io: IO, settings: Settings, state: FormationState, context: RunContext
+) -> dict[str, Any]:
     """Commit every note of the state in order; failures are kept on their notes."""
     outcomes = dict(state.get("outcomes", {}))
     for ref in state.get("notes", []):
         note_id = ref["id"]
         if note_id not in outcomes:
             try:
-                outcomes[note_id] = await _commit_one(io, settings, state, note_id, ref["version"])
+                outcomes[note_id] = await _commit_one(
+                    io, settings, state, context, note_id, ref["version"]
+                )
             except AMemError as error:
                 outcomes[note_id] = failure(error)
         result = outcomes[note_id]
@@ -100,12 +105,17 @@ async def note_failure(
 
 
 async def _commit_one(
-    io: IO, settings: Settings, state: FormationState, note_id: str, version: int
+    io: IO,
+    settings: Settings,
+    state: FormationState,
+    context: RunContext,
+    note_id: str,
+    version: int,
 ) -> Outcome:
     if note_id not in state.get("understanding", {}):
         return outcome("gone", "forgotten before it was judged")
     judged = _judged(settings, state, note_id)
-    likeness: Mapping[str, float] | None = None
+    shares: Mapping[str, float] | None = None
     stamps: set[datetime] = set()
     for attempt in range(1, _ROUNDS + 1):
         notes = await load(io, [note_id, *judged.read], namespace_of(state))
@@ -122,32 +132,34 @@ async def _commit_one(
         )
         if not written and (note.version != version or note.status is not Status.RAW):
             return outcome("superseded", "changed while it was being formed")
-        if not written and any(_replaced(notes.get(id), ref) for id, ref in judged.read.items()):
+        if not written and any(_is_replaced(notes.get(id), ref) for id, ref in judged.read.items()):
             # What was proposed may carry text that is not there any more.
             return outcome("stale", "judged in the light of a note that was forgotten or changed")
-        if likeness is None:
-            likeness = await _likeness(io, settings, note, judged)
+        if shares is None:
+            shares = await _shares(io, settings, note, judged, context)
         now = io.now()
         stamps.add(now)
         tally = Tally()
-        formed = note if written else _formed(note, judged, notes, now, tally, likeness)
-        others = Others()
+        formed = note if written else formed_note(note, judged, notes, now, tally, shares)
+        changes = Changes()
         if attempt < _ROUNDS:
-            made = {link.to for link in note.outgoing} if not written else set[str]()
-            others = changed(settings, formed, judged, notes, now, tally, made)
+            linked_before = set[str]() if written else {link.to for link in note.outgoing}
+            changes = changes_by(settings, formed, judged, notes, now, tally, linked_before)
         else:
             # Rather without them than not at all.
             tally["dropped.evolution.contention"] = len(judged.proposed.evolutions)
-        writes = [*others.writes] if written else [formed, *others.writes]
-        drawn_on = _drawn_on(formed, judged)
-        if not (writes or others.new) or await _write(
-            io, {note.id: note, **notes}, writes, others.new, drawn_on
+        writes = [*changes.notes] if written else [formed, *changes.notes]
+        # Without these notes, or with another text of theirs, the commit would be wrong.
+        drawn_on = {link.to for link in formed.outgoing}.union(judged.sources)
+        if not (writes or changes.new) or await _write(
+            io, {note.id: note, **notes}, writes, changes.new, drawn_on
         ):
+            context.committed.update((each.id, each) for each in (formed, *changes.notes))
             _count(settings, tally)
-            return outcome("formed", links=len(formed.links), evolutions=others.evolutions)
+            return outcome("formed", links=len(formed.links), evolutions=changes.evolutions)
         settings.ledger.count("commit.redone")
         await io.sleep(_wait(attempt, (io.now() - now).total_seconds()))
-    return failed("contention: its neighbours kept changing")
+    return outcome("failed", "contention: its neighbours kept changing", again=0.0)
 
 
 def _wait(attempt: int, took: float) -> float:
@@ -159,49 +171,28 @@ def _wait(attempt: int, took: float) -> float:
 
 
 def _judged(settings: Settings, state: FormationState, note_id: str) -> Judged:
-    analyst = settings.judged_by(mode_of(settings, state, note_id))
+    analyst = settings.analyst_in(mode_of(settings, state, note_id))
     read = {ref["id"]: ref for ref in read_with(state, note_id)}
     sources = tuple(read) if settings.analyst.reads_candidates else ()
     return Judged(judgement_from(state, note_id), analyst, read, sources)
 
 
-def _replaced(candidate: Note | None, ref: ReadRef) -> bool:
+def _is_replaced(candidate: Note | None, ref: ReadRef) -> bool:
     return candidate is None or content_digest(candidate.content) != ref["digest"]
 
 
-async def _likeness(io: IO, settings: Settings, note: Note, judged: Judged) -> Mapping[str, float]:
-    """What takes of the strength of a model's links; statistics have measured theirs already.
+async def _shares(
+    io: IO, settings: Settings, note: Note, judged: Judged, context: RunContext
+) -> Mapping[str, float]:
+    """By target, what the weight of a model's link is multiplied with; see `percentiles`.
 
-    Nothing where nobody looks after links, for they would not gain it back by being used.
+    Statistics have measured similarity already. Without a lifecycle, a link could not regain by
+    use what it loses here.
     """
     if settings.believe is None or settings.analyst.needs_statistics:
         return {}
     named = {link.to for link in judged.proposed.links if link.kind != CONTRADICTS}
-    return await percentiles(io, note, sorted(named & judged.read.keys()))
-
-
-def _formed(
-    note: Note,
-    judged: Judged,
-    present: Mapping[str, Note],
-    now: datetime,
-    tally: Tally,
-    likeness: Mapping[str, float],
-) -> Note:
-    offered = judged.offered(note, present)
-    proposed = accepted_links(note, judged.proposed.links, offered, present, now, tally, likeness)
-    # What `add_turn` found outranks what else may be said of the same note.
-    linked = {link.to for link in note.outgoing}
-    links = (*note.outgoing, *(link for link in proposed if link.to not in linked))
-    formed = understood(note, judged.proposed.understanding).evolve(
-        links=links, status=Status.FORMED, last_error=None
-    )
-    return revised(note, formed, "formed", note.id, now, judged.analyst, judged.sources)
-
-
-def _drawn_on(note: Note, judged: Judged) -> set[str]:
-    """The notes without which, or with another text, the commit would be wrong."""
-    return {link.to for link in note.outgoing}.union(judged.sources)
+    return await percentiles(io, note, sorted(named & judged.read.keys()), context)
 
 
 async def _write(
@@ -211,9 +202,9 @@ async def _write(
     new: Sequence[Point],
     drawn_on: set[str],
 ) -> bool:
-    """Write all notes in one operation; False when one of them was changed meanwhile.
+    """Write all notes in one operation; False if one of them was changed meanwhile.
 
-    So it is when the text of a note that is drawn on was, or when that note is gone.
+    Also False if the text of a note in `drawn_on` was changed, or that note is gone.
     """
     olds = [before[note.id] for note in writes]
     known = await known_vectors(io, olds)

@@ -1,8 +1,4 @@
-"""The formation subgraph: LangGraph draws it, streams it, checkpoints it, interrupts it.
-
-Each node runs one operation, in a sync and an async form. The operations live in the other
-modules of this package; here they are only put in order.
-"""
+"""The formation subgraph: LangGraph draws it, streams it, checkpoints it, interrupts it."""
 
 # LangGraph's own annotations leave type arguments open in these calls.
 # pyright: reportUnknownMemberType=false
@@ -14,26 +10,32 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import get_runtime
 from langgraph.types import interrupt
 
 from amem_integrations.core.io import IO, Runnable, run
 from amem_integrations.core.namespace import encode
-from amem_integrations.formation.accept import admit
 from amem_integrations.formation.batch import batch
 from amem_integrations.formation.candidates import find_candidates
 from amem_integrations.formation.commit import commit
-from amem_integrations.formation.construct import construct
-from amem_integrations.formation.evolve import evolve
-from amem_integrations.formation.fuse import fuse
-from amem_integrations.formation.link import link
-from amem_integrations.formation.review import REJECTED, hold, release
 from amem_integrations.formation.state import (
     FormationState,
+    RunContext,
     Settings,
     content_digest,
     namespace_of,
     open_ids,
     outcome,
+)
+from amem_integrations.formation.steps import (
+    REJECTED,
+    admit,
+    construct,
+    evolve,
+    fuse,
+    hold,
+    link,
+    release,
 )
 from amem_integrations.llms.tracing import aredaction, redaction
 
@@ -42,7 +44,9 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.graph.state import CompiledStateGraph
 
-Operation: TypeAlias = Callable[[IO, Settings, FormationState], Awaitable[dict[str, Any]]]
+Operation: TypeAlias = Callable[
+    [IO, Settings, FormationState, RunContext], Awaitable[dict[str, Any]]
+]
 
 STEPS: dict[str, dict[str, Operation]] = {
     "staged": {
@@ -95,22 +99,24 @@ def build(
 
 @dataclass(frozen=True)
 class Traced(Runnable):
-    """The graph as a memory runs it by itself, within whatever run of the caller's is going on.
+    """The graph as a memory runs it by itself; its input is a state and the run's context.
 
-    content: whether the caller's callbacks see what goes into its runs and comes out of them.
+    content: whether the caller's callbacks see inputs and outputs of its runs.
     """
 
     graph: "CompiledStateGraph[FormationState, None, FormationState, FormationState]"
     mode: str
     content: bool
 
-    def invoke(self, input: Any) -> Any:
+    def invoke(self, input: tuple[FormationState, Any]) -> Any:
+        state, context = input
         with nullcontext() if self.content else redaction():
-            return self.graph.invoke(input, self._about(input))
+            return self.graph.invoke(state, self._about(state), context=context)
 
-    async def ainvoke(self, input: Any) -> Any:
+    async def ainvoke(self, input: tuple[FormationState, Any]) -> Any:
+        state, context = input
         with nullcontext() if self.content else aredaction():
-            return await self.graph.ainvoke(input, self._about(input))
+            return await self.graph.ainvoke(state, self._about(state), context=context)
 
     def _about(self, state: FormationState) -> "RunnableConfig":
         return {
@@ -127,13 +133,16 @@ def _node(
     name: str, operation: Operation, settings: Settings, sync_io: IO, async_io: IO
 ) -> RunnableLambda[FormationState, dict[str, Any]]:
     def call(state: FormationState) -> dict[str, Any]:
-        return run(_coroutine(sync_io, state))
+        return run(_operate(sync_io, state))
+
+    async def _operate(io: IO, state: FormationState) -> dict[str, Any]:
+        context: Any = get_runtime().context
+        # A graph around this one has a context of its own, or there is none: read anew.
+        known = context if isinstance(context, RunContext) else RunContext()
+        return await operation(io, settings, state, known)
 
     async def acall(state: FormationState) -> dict[str, Any]:
-        return await operation(async_io, settings, state)
-
-    async def _coroutine(io: IO, state: FormationState) -> dict[str, Any]:
-        return await operation(io, settings, state)
+        return await _operate(async_io, state)
 
     return RunnableLambda(call, afunc=acall, name=name)
 

@@ -1,11 +1,11 @@
-"""The state of the formation graph, and what a formation is set to do.
+"""The state of the formation graph, the notes of a run, and the settings of formation.
 
-The state is JSON-native: ids, versions and proposals. Content is re-read from the store by
-each step, so that it does not end up in checkpoints; what a model proposed does.
+The state is JSON-native: ids, versions and proposals. Content travels in the run's context,
+so that no checkpoint holds it; what a model proposed is in the state.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypedDict
 
@@ -16,11 +16,13 @@ from amem_integrations.core.analysis import (
     LinkProposal,
     Understanding,
 )
-from amem_integrations.core.io import Analyst
+from amem_integrations.core.io import IO, Analyst, Point, Vector
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note
 from amem_integrations.core.usage import Ledger
 from amem_integrations.revisions.proposals import Believe
+from amem_integrations.stores.codec import note_from
+from amem_integrations.stores.read import load
 
 __all__ = ["FormationState", "Mode", "initial_state"]
 
@@ -32,13 +34,13 @@ Mode = Literal["fused", "staged", "batched"]
 class Settings:
     """How notes are formed.
 
-    mode: "fused" makes one judgement a note, "staged" three (paper §3), "batched" one for
-        up to `batch` notes.
-    neighbours: how many candidates are offered, at most.
+    mode: "fused" asks once a note, "staged" three times (paper §3), "batched" once for up to
+        `batch` notes.
+    neighbours: the maximum number of candidates.
     link, evolve: switches for the two later steps (the paper's ablations).
-    believe: how far a note is believed; what one proposes that is believed less than its target
-        by more than the share `trust_gap` waits, instead of being applied. None: nobody looks
-        after that; all is applied, and what is contradicted holds as before.
+    believe: how far a note is believed. A change proposed by a note that is believed less than
+        its target by more than the share `trust_gap` waits. None: every change is applied, and
+        contradictions change nothing.
     """
 
     analyst: Analyst
@@ -54,29 +56,26 @@ class Settings:
     @property
     def analyst_name(self) -> str:
         """The analyst and the mode, as revisions record them."""
-        return self.judged_by(self.mode)
+        return self.analyst_in(self.mode)
 
-    def judged_by(self, mode: Mode) -> str:
-        """`analyst_name`, for what was judged in another mode than the one that is set."""
+    def analyst_in(self, mode: Mode) -> str:
         return f"{self.analyst.name}/{mode}"
 
 
 class NoteRef(TypedDict):
-    """A note as it was read: `version` is checked again when the formation is committed."""
+    """A note as it was read; the commit checks `version` again."""
 
     id: str
     version: int
 
 
-class ReadRef(TypedDict):
-    """A note in whose light another is judged, as it was then.
+class ReadRef(NoteRef):
+    """A note that was read to analyse another.
 
-    version: one that evolved since is merged with, not overwritten. digest: of its content;
-    what was judged in the light of other content is judged again.
+    version: an evolution of an older version is merged, not overwritten. digest: of its content;
+    if that changes, the other note is analysed again.
     """
 
-    id: str
-    version: int
     digest: str
 
 
@@ -89,12 +88,12 @@ class CandidateRef(ReadRef):
 
 
 class Outcome(TypedDict):
-    """How it ended for one note.
+    """How the formation of a note ended.
 
-    status: "formed"; "failed", with the reason kept on the note; "stale", to be judged again;
-    "gone", "superseded" by another formation or an update; "rejected" in review.
-    again: after a failure, seconds to wait at least before it is tried again; None when that
-    cannot help. outage: whether other notes would fail as well.
+    status: "formed"; "failed", with the reason kept on the note; "stale", to be analysed again;
+    "gone"; "superseded" by another formation or an update; "rejected" in review.
+    again: after a failure, the minimum of seconds before a retry; None if a retry cannot help.
+    outage: whether other notes would fail as well.
     """
 
     status: str
@@ -106,17 +105,17 @@ class Outcome(TypedDict):
 
 
 class FormationState(TypedDict, total=False):
-    """The state of the formation graph; keys of the per-note mappings are note ids.
+    """The state of the formation graph; keys of the mappings are note ids.
 
     Attributes:
-        namespace: labels of the namespace that all notes are of.
+        namespace: labels of the namespace of all notes.
         notes: what is to be formed, with the version that was read.
         candidates: for each note, the older ones that it may be linked to.
-        batched: the notes that were judged in one question with others, each with every note that
-            could be read there. A note that is missing was judged alone, by its candidates.
-        understanding: what was understood of each.
-        links: what was proposed for each.
-        evolutions: likewise.
+        batched: the notes that were analysed together, each with every note that was shown with
+            it. A note that is missing was analysed alone, with its candidates.
+        understanding: keywords, tags and context proposed for each.
+        links: links proposed for each.
+        evolutions: changes of other notes proposed for each.
         outcomes: how it ended for each.
 
     Examples:
@@ -137,8 +136,42 @@ class FormationState(TypedDict, total=False):
     outcomes: dict[str, Outcome]
 
 
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """Notes that a run of the graph has read, so that its steps read each once.
+
+    Without one, as after a resume from a checkpoint, each step reads them from the store.
+
+    notes, vectors: by note id. recent: the notes before each, newest first. committed: the notes
+    that the run wrote, as they are now.
+    """
+
+    notes: dict[str, Note] = field(default_factory=dict[str, Note])
+    vectors: dict[str, list[Vector]] = field(default_factory=dict[str, list[Vector]])
+    committed: dict[str, Note] = field(default_factory=dict[str, Note])
+    recent: dict[str, list[Note]] = field(default_factory=dict[str, list[Note]])
+
+    async def load(self, io: IO, note_ids: Iterable[str], namespace: Namespace) -> dict[str, Note]:
+        """Return the notes that exist, by id, in the order given."""
+        wanted = list(note_ids)
+        missing = [id for id in wanted if id not in self.notes]
+        if missing:
+            self.notes.update(await load(io, missing, namespace))
+        return {id: self.notes[id] for id in wanted if id in self.notes}
+
+    async def points(self, io: IO, note_ids: Iterable[str]) -> None:
+        """Read the notes with their vectors that were not read with them before."""
+        missing = [id for id in note_ids if id not in self.vectors]
+        for point in await io.engine.get(missing, vectors=True) if missing else ():
+            self.keep(point)
+
+    def keep(self, point: Point) -> None:
+        self.notes[point.id] = note_from(point)
+        self.vectors[point.id] = [*point.dense]
+
+
 def initial_state(notes: Sequence[Note]) -> FormationState:
-    """The input of the graph for raw notes of one namespace.
+    """Return the input of the graph for raw notes of one namespace.
 
     Args:
         notes: one or more.
@@ -169,37 +202,42 @@ def open_ids(state: FormationState) -> list[str]:
 
 
 def mode_of(settings: Settings, state: FormationState, note_id: str) -> Mode:
-    """The mode in which a note was judged."""
+    """The mode in which a note was analysed."""
     if settings.mode != "batched" or note_id in state.get("batched", {}):
         return settings.mode
     return "fused"
 
 
 def read_with(state: FormationState, note_id: str) -> Sequence[ReadRef]:
-    """The notes in whose light a note was judged."""
+    """The notes that were shown with a note when it was analysed."""
     batched = state.get("batched", {})
     return batched[note_id] if note_id in batched else state.get("candidates", {}).get(note_id, [])
 
 
-def outcome(status: str, reason: str = "", links: int = 0, evolutions: int = 0) -> Outcome:
+def outcome(
+    status: str,
+    reason: str = "",
+    links: int = 0,
+    evolutions: int = 0,
+    again: float | None = None,
+    outage: bool = False,
+) -> Outcome:
     return Outcome(
         status=status,
         reason=reason,
         links=links,
         evolutions=evolutions,
-        again=None,
-        outage=False,
-    )
-
-
-def failed(reason: str, *, again: float | None = 0.0, outage: bool = False) -> Outcome:
-    return Outcome(
-        status="failed", reason=reason, links=0, evolutions=0, again=again, outage=outage
+        again=again,
+        outage=outage,
     )
 
 
 def content_digest(content: str) -> str:
     return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
+
+
+def read_ref(note: Note) -> ReadRef:
+    return ReadRef(id=note.id, version=note.version, digest=content_digest(note.content))
 
 
 def candidates_from(

@@ -16,10 +16,10 @@ from pydantic import BaseModel, Field
 
 from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError, loggable
+from amem_integrations.formation.pipeline import Formation, have_formed
 from amem_integrations.langchain.namespaces import RunNamespace, namespace_resolver
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import Adapter, add, require
-from amem_integrations.memory.pipeline import Formation, have_formed
 from amem_integrations.memory.search import find
 from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.prompt import pack

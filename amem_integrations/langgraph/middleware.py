@@ -25,6 +25,7 @@ from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Hit
 from amem_integrations.errors import InvalidInputError, loggable
+from amem_integrations.formation.pipeline import Formation
 from amem_integrations.langchain.namespaces import RunNamespace, namespace_resolver, thread_id
 from amem_integrations.langchain.tools import create_memory_tools
 from amem_integrations.langgraph.graph import create_memory_graph
@@ -34,7 +35,6 @@ from amem_integrations.memory.attachments import Captioner, Captioning, caption,
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import Adapter, add
 from amem_integrations.memory.options import check_choice
-from amem_integrations.memory.pipeline import Formation
 from amem_integrations.memory.search import find
 from amem_integrations.memory.turns import add_turn
 from amem_integrations.recall.options import check_relevance

@@ -32,9 +32,10 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, as_namespace
 from amem_integrations.core.note import Note
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.formation.pipeline import Formation
 from amem_integrations.langgraph.filters import to_note_filter
 from amem_integrations.memory.items import LONGEST_TTL, address_id, item_note, value_of, write
-from amem_integrations.memory.pipeline import Formation, Wiring
+from amem_integrations.memory.operations import Wiring
 from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.paging import Meets, nearest, newest
 from amem_integrations.recall.search import check_counts, search

@@ -28,6 +28,7 @@ from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.core.note import Note
 from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.errors import InvalidInputError, StoreClosedError, loggable
+from amem_integrations.formation.pipeline import FORMATIONS, Formation
 from amem_integrations.langgraph.operations import (
     Fields,
     Settings,
@@ -39,7 +40,6 @@ from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.items import address_id, sweep
 from amem_integrations.memory.operations import Adapter
 from amem_integrations.memory.options import check_choice
-from amem_integrations.memory.pipeline import FORMATIONS, Formation
 
 _LOG = logging.getLogger(__name__)
 

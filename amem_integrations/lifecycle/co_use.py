@@ -12,7 +12,7 @@ from amem_integrations.core.filters import match
 from amem_integrations.core.io import IO, Vector
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Link
-from amem_integrations.formation.similarity import SHOWN
+from amem_integrations.formation.candidates import SHOWN
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tenure import CO_USE, co_use_weight, current_link, occasion
 from amem_integrations.revisions.change import change_notes, revised

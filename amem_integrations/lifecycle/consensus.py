@@ -12,7 +12,7 @@ from amem_integrations.core.filters import match
 from amem_integrations.core.io import IO, Point, Query
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import CONTRADICTS, CORRECTS, REPEATS, Link, Note, Status
-from amem_integrations.formation.similarity import SHOWN, usual_cosines
+from amem_integrations.formation.candidates import SHOWN, usual_cosines
 from amem_integrations.lifecycle.confidence import source_of
 from amem_integrations.lifecycle.feedback import Occasions, write_life
 from amem_integrations.lifecycle.policy import Policy

@@ -12,8 +12,8 @@ from amem_integrations.core.filters import Condition, match
 from amem_integrations.core.io import IO, Query, Vector
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import DISTILS, Link, Note, Status, make_note, note_id
-from amem_integrations.formation.metering import MeteredIO
 from amem_integrations.formation.state import Settings
+from amem_integrations.formation.steps import metered
 from amem_integrations.formation.validate import understood
 from amem_integrations.lifecycle.tenure import said_at
 from amem_integrations.revisions.change import revised
@@ -79,7 +79,7 @@ async def distil(
     """
     home = members[0].namespace
     account = settings.ledger.account(home, settings.mode)
-    answer = await settings.analyst.distil(MeteredIO(io, account), members)
+    answer = await settings.analyst.distil(metered(io, account), members)
     await save_usage(io, settings.ledger)
     if answer is None:
         return None, "the model found nothing that they have in common"

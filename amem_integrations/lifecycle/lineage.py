@@ -13,7 +13,7 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Revision, Status
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
-from amem_integrations.formation.neighbours import understood_anew
+from amem_integrations.formation.validate import understood_anew
 from amem_integrations.lifecycle.confidence import base_by
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.revisions.change import (

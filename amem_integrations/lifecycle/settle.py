@@ -13,7 +13,7 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Status
 from amem_integrations.core.status import Tier
-from amem_integrations.formation.similarity import SHOWN
+from amem_integrations.formation.candidates import SHOWN
 from amem_integrations.lifecycle.confidence import confidence, value
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tenure import is_worn_out, may_move, tier_of

@@ -28,8 +28,7 @@ from amem_integrations.llama_index.messages import (
 from amem_integrations.llama_index.notes import AMemNotes, Ingest
 from amem_integrations.llama_index.source import Perform, Source
 from amem_integrations.memory import operations
-from amem_integrations.memory.operations import NoteLike
-from amem_integrations.memory.pipeline import Wiring
+from amem_integrations.memory.operations import NoteLike, Wiring
 from amem_integrations.revisions.forget import Forgotten
 
 T = TypeVar("T")

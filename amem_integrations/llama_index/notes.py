@@ -19,11 +19,11 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Hit, check_content
 from amem_integrations.errors import InvalidInputError, StoreError, loggable
+from amem_integrations.formation.pipeline import Formation
 from amem_integrations.lifecycle.feedback import feedback_from_reply
 from amem_integrations.llama_index.source import Perform, Source
 from amem_integrations.memory.attachments import Captioning, Enclosed, Item, Utterance, caption
-from amem_integrations.memory.operations import add
-from amem_integrations.memory.pipeline import Formation, Wiring
+from amem_integrations.memory.operations import Wiring, add
 from amem_integrations.memory.search import find
 from amem_integrations.recall.prompt import pack, shown_in
 

@@ -8,10 +8,10 @@ from llama_index.core.tools import FunctionTool
 from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.core.namespace import Namespace, fixed_namespace
 from amem_integrations.errors import InvalidInputError, loggable
+from amem_integrations.formation.pipeline import FORMATIONS, Formation
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import Adapter, NamespaceLike, add
 from amem_integrations.memory.options import check_choice
-from amem_integrations.memory.pipeline import FORMATIONS, Formation
 from amem_integrations.memory.search import find
 from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.prompt import pack

@@ -14,9 +14,9 @@ from amem_integrations.admin.import_ import Imported, Line
 from amem_integrations.core.io import IO, async_form, run, sync_form
 from amem_integrations.core.namespace import as_namespace
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.formation import pipeline
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.memory import operations
-from amem_integrations.memory import pipeline as forming
 from amem_integrations.memory.operations import MemoryPart, NamespaceLike, Progress
 from amem_integrations.recall.dedupe import same_as
 from amem_integrations.revisions import forget as forgetting
@@ -40,7 +40,7 @@ class Admin(MemoryPart):
             >>> memory.admin.retry()
             1
         """
-        return await forming.retry(self._wiring, io)
+        return await pipeline.retry(self._wiring, io)
 
     aretry = async_form(retry)
 
@@ -104,7 +104,7 @@ class Admin(MemoryPart):
         namespace = as_namespace(namespace)
         forgotten = await forgetting.forget_where(io, filter, namespace, wiring.analyst_name)
         wiring.recalls.drop(namespace)
-        await forming.have_formed(
+        await pipeline.have_formed(
             wiring, io, wiring.formation, unformed={namespace: forgotten.unformed}
         )
         return forgotten
@@ -191,7 +191,7 @@ class Admin(MemoryPart):
             wiring.settings.ledger.count(
                 f"{'repaired' if finding.mended else 'found'}.{finding.what}"
             )
-        await forming.have_formed(wiring, io, wiring.formation, unformed=repaired.unformed)
+        await pipeline.have_formed(wiring, io, wiring.formation, unformed=repaired.unformed)
         return repaired.findings
 
     arepair = async_form(repair)
@@ -273,7 +273,7 @@ class Admin(MemoryPart):
             if wiring.formation == "background":
                 wiring.wake()
         unformed = {imported.namespace: imported.unformed}
-        await forming.have_formed(wiring, io, wiring.formation, unformed=unformed)
+        await pipeline.have_formed(wiring, io, wiring.formation, unformed=unformed)
         return imported
 
     aimport_ = async_form(import_)

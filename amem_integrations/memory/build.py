@@ -5,9 +5,11 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 from dataclasses import dataclass
-from functools import cached_property
+from datetime import timedelta
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from amem_integrations.analysts.llm import LLMAnalyst
@@ -17,16 +19,18 @@ from amem_integrations.core.note import Note
 from amem_integrations.core.usage import Ledger
 from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.embedders.sparse import resolve_sparse
-from amem_integrations.errors import StoreError
+from amem_integrations.errors import AMemError, StoreClosedError, StoreError, loggable
+from amem_integrations.formation.pipeline import form_taken, take
 from amem_integrations.formation.queue import leave
 from amem_integrations.formation.state import Settings
 from amem_integrations.formation.worker import Batch, Worker
 from amem_integrations.lifecycle.confidence import base_by
-from amem_integrations.lifecycle.policy import policy_of
+from amem_integrations.lifecycle.maintain import maintain_if_due
+from amem_integrations.lifecycle.policy import Policy, policy_of
 from amem_integrations.llms.chat_models import resolve_chat_model
 from amem_integrations.llms.failures import Deadline
+from amem_integrations.memory.operations import Wiring
 from amem_integrations.memory.options import Options
-from amem_integrations.memory.pipeline import Wiring, form_taken, take
 from amem_integrations.recall.rerank import reranking_by
 from amem_integrations.stores.open import Encoders, Store, is_there, open_store
 from amem_integrations.stores.usage import save_usage
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 
     from amem_integrations.formation.state import FormationState
 
+_LOG = logging.getLogger(__name__)
 _POLL = 15.0
 # Candidates: a model pays for each; to statistics they tell what nearness is usual.
 _TO_A_MODEL, _TO_STATISTICS = 5, 8
@@ -101,14 +106,15 @@ class MemoryParts:
         self.sync = SyncIO(self.store.sync, sparse, embedder, chat_model, now)
         self.asynchronous = AsyncIO(self.store.asynchronous, sparse, embedder, chat_model, now)
         self.wiring = Wiring(
-            self.settings,
-            options.formation,
-            lambda: self.own_graph,
-            self.wake,
-            recall,
-            reranking,
-            policy,
-            embedder.covers,
+            settings=self.settings,
+            formation=options.formation,
+            graph=lambda: self.own_graph,
+            wake=self.wake,
+            maintain=None if policy is None else partial(self._maintain, policy),
+            recall=recall,
+            reranking=reranking,
+            policy=policy,
+            covers=embedder.covers,
         )
         # Statistics wait for nothing, so more threads would only be in each other's way.
         self.concurrency = 1 if chat_model is None else formation.concurrency
@@ -139,6 +145,18 @@ class MemoryParts:
         """Wait until nothing is left to form, where anything was asked to be."""
         workers = self._hired or ([self._worker] if self._worker.started else [])
         return all(worker.flush(timeout) for worker in workers)
+
+    async def _maintain(self, policy: Policy, io: IO) -> timedelta:
+        """Maintain what is stored, if that is due; how long until it is again."""
+        try:
+            return await maintain_if_due(io, policy, self.settings.analyst_name)
+        except StoreClosedError:
+            raise
+        except AMemError as error:
+            # Nothing of it is lost, and formation goes on.
+            self.settings.ledger.count("maintain.failed")
+            _LOG.warning("Maintenance broke off (%s).", loggable(error))
+            return policy.due
 
     @cached_property
     def own_graph(self) -> Runnable:

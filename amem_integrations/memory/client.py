@@ -16,10 +16,12 @@ from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.core.note import Hit, Link, Note, Revision, as_utc
 from amem_integrations.core.usage import UsageReport
 from amem_integrations.embedders.rerankers import RerankerSpec
+from amem_integrations.formation import pipeline
+from amem_integrations.formation.pipeline import Formation
 from amem_integrations.formation.state import Mode
 from amem_integrations.lifecycle.confidence import all_believed, believed
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.memory import operations, pipeline, turns
+from amem_integrations.memory import operations, turns
 from amem_integrations.memory.admin import Admin
 from amem_integrations.memory.build import MemoryParts
 from amem_integrations.memory.lifecycle import Lifecycle
@@ -28,10 +30,10 @@ from amem_integrations.memory.operations import (
     NamespaceLike,
     NoteLike,
     Progress,
+    Wiring,
     address,
 )
 from amem_integrations.memory.options import FormationOptions, Options, ServerOptions
-from amem_integrations.memory.pipeline import Formation, Wiring
 from amem_integrations.memory.search import Asked, recall
 from amem_integrations.memory.turns import TurnResult
 from amem_integrations.recall.last import Recall

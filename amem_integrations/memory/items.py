@@ -11,7 +11,8 @@ from amem_integrations.core.io import IO, Vector
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Status, note_id
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.memory.pipeline import Formation, Wiring, have_formed
+from amem_integrations.formation.pipeline import Formation, have_formed
+from amem_integrations.memory.operations import Wiring
 from amem_integrations.revisions import forget as forgetting
 from amem_integrations.revisions.archive import restore
 from amem_integrations.revisions.forget import forget

@@ -8,6 +8,7 @@ from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.core.note import Hit, Note, Status, check_text
 from amem_integrations.errors import InvalidInputError, StoreError
+from amem_integrations.formation.pipeline import have_formed
 from amem_integrations.lifecycle import audits as auditing
 from amem_integrations.lifecycle import lineage
 from amem_integrations.lifecycle import maintain as maintaining
@@ -22,13 +23,13 @@ from amem_integrations.memory.operations import (
     MemoryPart,
     NamespaceLike,
     NoteLike,
+    Wiring,
     address,
     listed,
     read,
     require,
 )
 from amem_integrations.memory.options import check_choice
-from amem_integrations.memory.pipeline import Wiring, have_formed
 from amem_integrations.revisions import archive as archiving
 from amem_integrations.revisions.proposals import Proposal
 from amem_integrations.revisions.proposals import proposals as waiting

@@ -2,12 +2,14 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 from amem_integrations.core.filters import EVERYTHING, Condition, match
 from amem_integrations.core.io import IO, Forms
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace, encode
 from amem_integrations.core.note import (
+    Link,
     Note,
     Revision,
     Status,
@@ -17,17 +19,14 @@ from amem_integrations.core.note import (
     note_id,
 )
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
-from amem_integrations.formation import queue
-from amem_integrations.formation.accept import accept
+from amem_integrations.formation import pipeline, queue
+from amem_integrations.formation.pipeline import FORMATIONS, Formation, Pipeline, have_formed
+from amem_integrations.formation.state import RunContext
+from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.memory.options import check_choice
-from amem_integrations.memory.pipeline import (
-    FORMATIONS,
-    Formation,
-    Wiring,
-    form,
-    have_formed,
-    release,
-)
+from amem_integrations.recall.last import Recalls
+from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
+from amem_integrations.recall.rerank import Reranking
 from amem_integrations.recall.search import check_counts
 from amem_integrations.revisions import forget as forgetting
 from amem_integrations.revisions import undo as undoing
@@ -44,9 +43,8 @@ from amem_integrations.stores.read import (
     with_links,
 )
 
-T = TypeVar("T")
 _CHUNK = 32
-_GIVEN = {"supersedes", *inspect.signature(make_note).parameters} - {
+_ITEM_FIELDS = {"supersedes", *inspect.signature(make_note).parameters} - {
     "namespace",
     "now",
     "repetition",
@@ -56,6 +54,22 @@ _GIVEN = {"supersedes", *inspect.signature(make_note).parameters} - {
 Progress: TypeAlias = Callable[[int, int], None]
 NamespaceLike: TypeAlias = str | Sequence[str]
 NoteLike: TypeAlias = Note | str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wiring(Pipeline):
+    """What the operations of one memory work with.
+
+    recall, reranking: how notes are found, unless a call says otherwise. policy: how they are
+    believed and kept; None leaves them as they are. covers: whether the embedder knows the
+    script of a text. recalls: what was found last.
+    """
+
+    recall: RecallOptions = DEFAULT_OPTIONS
+    reranking: Reranking | None = None
+    policy: Policy | None = None
+    covers: Callable[[str], bool] = lambda text: True
+    recalls: Recalls = field(default_factory=Recalls)
 
 
 class MemoryPart(Forms):
@@ -109,38 +123,57 @@ async def add(
     """
     formation = formation or wiring.formation
     check_choice("formation", formation, FORMATIONS)
+    inline = formation == "inline"
     given = _distinct(io, items, as_namespace(namespace))
     notes = [note for note, _ in given]
-    superseded = await find_superseded(io, given, as_namespace(namespace))
+    superseded: Mapping[str, Sequence[str]] = {}
+    if any(targets not in (None, ()) for _, targets in given):
+        superseded = await find_superseded(io, given, as_namespace(namespace))
     done: list[Note] = []
     stored: list[Note] = []
+    # The notes that this call made, as they are now, unless something else may have changed them.
+    written: dict[str, Note] = {}
     try:
         for start in range(0, len(notes), _CHUNK):
             chunk = notes[start : start + _CHUNK]
-            inline = formation == "inline"
-            stored = await accept(io, chunk, leased=queue.lease(io) if inline else None)
-            for group in _groups(list(zip(chunk, stored, strict=True)), wiring.at_once):
-                held = [await _reconciled(wiring, io, *pair, formation) for pair in group]
-                held = [await _superseding(io, note, superseded, inline) for note in held]
+            known = RunContext()
+            stored = await pipeline.accept(io, chunk, known, queue.lease(io) if inline else {})
+            written |= known.notes
+            pairs = list(zip(chunk, stored, strict=True))
+            for at in range(0, len(pairs), wiring.at_once):
+                group: list[Note] = []
+                for wanted, note in pairs[at : at + wiring.at_once]:
+                    if note.id in known.notes:
+                        note = written.get(note.id, note)
+                    else:
+                        written.clear()
+                        note = await _reconciled(wiring, io, wanted, note, formation)
+                    if note.id in superseded:
+                        written.clear()
+                        note = await _supersede(io, note, superseded[note.id], inline)
+                    group.append(note)
                 if inline:
-                    raw = [note for note in held if note.status is Status.RAW]
-                    await form(wiring, io, raw)
-                for note in held:
+                    raw = {note.id: note for note in group if note.status is Status.RAW}
+                    if raw.keys() - written.keys():
+                        raw = await load(io, raw, as_namespace(namespace))
+                    formed = await pipeline.form(wiring, io, list(raw.values()), known)
+                    written = {
+                        id: formed.get(id, note)
+                        for id, note in written.items()
+                        if id in formed or id not in raw
+                    }
+                for note in group:
                     done.append(note)
                     if progress is not None:
                         progress(len(done), len(notes))
         # Before the worker begins: the answer does not wait for what it is about to do.
-        return await as_they_are(io, done)
+        return await _as_written(io, done, written)
     finally:
         # Also for what was stored before `progress` failed or the call was cancelled.
         if formation == "background":
             wiring.wake()
         elif len(done) < len(notes):
-            await release(io, stored)
-
-
-def _groups(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    return [items[start : start + size] for start in range(0, len(items), size)]
+            await pipeline.release(io, stored)
 
 
 def _distinct(
@@ -161,16 +194,16 @@ def _distinct(
                 f"An item to remember is a text or a mapping; got {type(given).__name__}."
             )
         item: dict[str, Any] = {"content": given} if isinstance(given, str) else dict(given)
-        if unknown := item.keys() - _GIVEN:
+        if unknown := item.keys() - _ITEM_FIELDS:
             raise InvalidInputError(
                 f"An item to remember has no {', '.join(sorted(map(repr, unknown)))}; it has "
-                f"{', '.join(sorted(_GIVEN))}."
+                f"{', '.join(sorted(_ITEM_FIELDS))}."
             )
         if "content" not in item:
             raise InvalidInputError(
                 f'An item to remember needs "content"; got {", ".join(sorted(item)) or "nothing"}.'
             )
-        supersedes = item.pop("supersedes", None)
+        supersedes = item.pop("supersedes", ())
         note = make_note(**item, namespace=namespace, now=io.now())
         repetition = seen.get(note.id, 0)
         seen[note.id] = repetition + 1
@@ -199,16 +232,26 @@ async def _reconciled(
     return updated
 
 
-async def _superseding(
-    io: IO, note: Note, superseded: Mapping[str, Sequence[str]], inline: bool
-) -> Note:
-    if note.id not in superseded:
-        return note
-    note = await supersede(io, note, superseded[note.id])
+async def _supersede(io: IO, note: Note, targets: Sequence[str], inline: bool) -> Note:
+    note = await supersede(io, note, targets)
     if inline and note.status is Status.RAW:
         # The version that was leased is not there any more.
         await io.engine.patch(note.id, queue.lease(io), expect={"version": note.version})
     return note
+
+
+async def _as_written(io: IO, notes: Sequence[Note], written: Mapping[str, Note]) -> list[Note]:
+    """The notes with the links of both directions; those that are not in `written` are read."""
+    rest = await as_they_are(io, [note for note in notes if note.id not in written])
+    current = {note.id: note for note in rest} | dict(written)
+    incoming: dict[str, list[Link]] = {}
+    for source in sorted(current):
+        for link in current[source].outgoing:
+            incoming.setdefault(link.to, []).append(link)
+    for id, note in written.items():
+        links = (*note.outgoing, *incoming.get(id, ()))
+        current[id] = replace(note, links=links)
+    return [current[note.id] for note in notes]
 
 
 async def read(io: IO, note_id: str, namespace: Namespace) -> Note | None:

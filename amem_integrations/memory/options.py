@@ -7,9 +7,9 @@ from typing import Any
 
 from amem_integrations.core.io import Analyst
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.formation.pipeline import FORMATIONS, Formation
 from amem_integrations.formation.state import Mode
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.memory.pipeline import FORMATIONS, Formation
 from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.stores.open import Location, check_api_key
 

@@ -15,7 +15,7 @@ from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Hit, as_utc
 from amem_integrations.embedders.rerankers import RerankerSpec
 from amem_integrations.lifecycle.confidence import backlinks_believed, believed, source_trust
-from amem_integrations.memory.pipeline import Wiring
+from amem_integrations.memory.operations import Wiring
 from amem_integrations.recall.last import Recall
 from amem_integrations.recall.rerank import reranking_by
 from amem_integrations.recall.search import search

@@ -12,15 +12,16 @@ from amem_integrations.core.analysis import TurnKind
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import CORRECTS, REPEATS, Link, Note, Status, make_note
 from amem_integrations.formation import queue
+from amem_integrations.formation.pipeline import FORMATIONS, Formation, form, have_formed
 from amem_integrations.formation.segments import Segment, earlier_notes, pieces, segment_turn
 from amem_integrations.memory.operations import (
     NamespaceLike,
     NoteLike,
+    Wiring,
     address,
     require,
 )
 from amem_integrations.memory.options import check_choice
-from amem_integrations.memory.pipeline import FORMATIONS, Formation, Wiring, form, have_formed
 from amem_integrations.revisions import update
 from amem_integrations.revisions.archive import restore
 from amem_integrations.revisions.contradiction import contest

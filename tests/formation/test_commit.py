@@ -10,7 +10,7 @@ from amem_integrations import AgenticMemory, Status
 from amem_integrations.core.io import run
 from amem_integrations.errors import AnalysisError
 from amem_integrations.formation import commit
-from amem_integrations.formation.state import failed, initial_state
+from amem_integrations.formation.state import initial_state, outcome
 from amem_integrations.revisions import update
 from amem_integrations.stores.read import load
 from amem_integrations.stores.write import embedded_points
@@ -147,14 +147,14 @@ def test_what_is_formed_while_a_candidate_is_given_new_text_is_formed_again(
     with open_memory(model=chat_model(copies)) as memory:
         old = memory.add("The redis cache")
         raw = memory.add("The violin lesson", formation="off")
-        replace = update.change
+        replace = update.change_notes
 
         async def while_another_forms(*args: Any) -> bool:
-            monkeypatch.setattr(update, "change", replace)
+            monkeypatch.setattr(update, "change_notes", replace)
             assert memory.resume() == 1
             return await replace(*args)
 
-        monkeypatch.setattr(update, "change", while_another_forms)
+        monkeypatch.setattr(update, "change_notes", while_another_forms)
         memory.update(old, "A kayak trip")
         assert again(memory, raw).context == "The violin lesson A kayak trip"
         assert memory.admin.check() == []
@@ -247,6 +247,7 @@ def test_a_failure_leaves_a_note_alone_that_another_formed_meanwhile(
 
         monkeypatch.setattr(commit, "load", read_before_the_other)
         settings, state = wiring_of(memory).settings, initial_state([raw])
-        run(commit.note_failure(io_of(memory), settings, state, raw.id, failed("too late")))
+        late = outcome("failed", "too late", again=0.0)
+        run(commit.note_failure(io_of(memory), settings, state, raw.id, late))
         found = again(memory, raw)
         assert (found.status, found.last_error, found.attempts) == (Status.FORMED, None, 0)

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from amem_integrations.errors import AMemError, AnalysisError, ModelUnavailableError
-from amem_integrations.formation.judge import failure
+from amem_integrations.formation.steps import failure
 
 ABSENT = ModelUnavailableError("It is not here: pip install it.")
 REFUSED = AnalysisError("The model said: secret", reason="refusal", retryable=False)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from amem_integrations.core.io import Point
-from amem_integrations.formation.similarity import cosines_of, percentiles
+from amem_integrations.formation.candidates import cosines_of, percentiles
+from amem_integrations.formation.state import RunContext
 from tests.support import chat_model, judgement, open_memory
 
 WORDS = ["violin", "harbour", "granite", "lantern", "saffron", "walnut", "glacier", "velvet"]
@@ -50,7 +51,7 @@ def test_a_contradiction_weighs_what_it_is_said_to_weigh() -> None:
 def test_no_other_note_means_no_question() -> None:
     with open_memory() as memory:
         note = memory.add("alone")
-        assert memory.perform(lambda wiring, io: percentiles(io, note, [])) == {}
+        assert memory.perform(lambda wiring, io: percentiles(io, note, [], RunContext())) == {}
 
 
 def test_a_hundred_pairs_are_enough_and_fewer_are_not() -> None:

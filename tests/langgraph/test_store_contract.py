@@ -14,8 +14,8 @@ from langgraph.store.base import BaseStore, IndexConfig, TTLConfig
 from amem_integrations import AgenticMemory
 from amem_integrations.core.filters import match
 from amem_integrations.core.io import run
+from amem_integrations.formation.pipeline import Formation
 from amem_integrations.langgraph import AMemStore
-from amem_integrations.memory.pipeline import Formation
 from tests.contracts.base import ContractBase
 from tests.contracts.filters import FilterContract
 from tests.contracts.finding import FindingContract

@@ -7,8 +7,8 @@ import pytest
 from amem_integrations import AgenticMemory
 from amem_integrations.core.io import run
 from amem_integrations.errors import StoreWriteError
+from amem_integrations.formation.pipeline import take
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
-from amem_integrations.memory.pipeline import take
 from tests.lifecycle.days import Days
 from tests.support import again, io_of, open_memory, wiring_of
 
@@ -53,6 +53,6 @@ def test_maintenance_that_fails_is_counted_and_tried_later(
     async def full(*_: object) -> None:
         raise StoreWriteError("The disk is full.")
 
-    monkeypatch.setattr("amem_integrations.memory.pipeline.maintain_if_due", full)
+    monkeypatch.setattr("amem_integrations.memory.build.maintain_if_due", full)
     assert run(take(wiring_of(memory), io_of(memory))).due == DEFAULT_POLICY.due.total_seconds()
     assert memory.admin.health()["maintain.failed"] >= 1

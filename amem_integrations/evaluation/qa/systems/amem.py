@@ -18,10 +18,10 @@ from amem_integrations.evaluation.qa.system import (
     required_model,
 )
 from amem_integrations.evaluation.recall import fill, home
+from amem_integrations.formation.pipeline import Formation
 from amem_integrations.formation.state import Mode
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.options import FormationOptions
-from amem_integrations.memory.pipeline import Formation
 from amem_integrations.recall.prompt import pack, shown_in
 
 _LOG = logging.getLogger(__name__)

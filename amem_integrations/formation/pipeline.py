@@ -1,0 +1,211 @@
+"""The way of a note: stored raw, then formed at once, by a worker, or by `resume`."""
+
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal, TypeAlias
+
+from amem_integrations.core.io import IO, Runnable
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Note, Status
+from amem_integrations.errors import StoreError, loggable
+from amem_integrations.formation import queue
+from amem_integrations.formation.commit import note_failure
+from amem_integrations.formation.state import (
+    Outcome,
+    RunContext,
+    Settings,
+    initial_state,
+    outcome,
+)
+from amem_integrations.formation.steps import failure
+from amem_integrations.formation.worker import Batch
+from amem_integrations.llms.failures import is_interrupt
+from amem_integrations.stores.passages import FIRST_PASSAGES
+from amem_integrations.stores.read import load
+from amem_integrations.stores.write import embedded_points
+
+_LOG = logging.getLogger(__name__)
+_JUDGED_AGAIN = 3
+_OPEN = outcome("open")
+_RELEASED = ("open", "stale")
+
+FORMATIONS = ("inline", "background", "off")
+Formation: TypeAlias = Literal["inline", "background", "off"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """What formation works with.
+
+    formation: when notes are formed, unless a call says otherwise. graph: builds the formation
+    graph on first use, because that imports LangGraph. wake: tells the background worker that
+    there is something to form. maintain: what the worker does when no note waits; returns the
+    time until it is due again.
+    """
+
+    settings: Settings
+    formation: Formation
+    graph: Callable[[], Runnable]
+    wake: Callable[[], None]
+    maintain: Callable[[IO], Awaitable[timedelta]] | None = None
+
+    @property
+    def analyst_name(self) -> str:
+        return self.settings.analyst_name
+
+    @property
+    def at_once(self) -> int:
+        """How many notes go through the graph together; one after another they see each other."""
+        return self.settings.batch if self.settings.mode == "batched" else 1
+
+
+async def accept(
+    io: IO, notes: Sequence[Note], context: RunContext, leased: Mapping[str, Any]
+) -> list[Note]:
+    """Store raw notes of one namespace; those whose id is taken are returned as they are stored.
+
+    leased: the fields of a lease for whoever forms them next. The new ones are added to
+    `context`. Other content under the same id is an update: the caller compares.
+    """
+    unique = {note.id: note for note in notes}
+    stored = await load(io, unique, notes[0].namespace)
+    new = [note for note in unique.values() if note.id not in stored]
+    if new:
+        points = await embedded_points(io, new, first=FIRST_PASSAGES)
+        for point in points:
+            if point.payload["status"] == Status.RAW:
+                point.payload.update(leased)
+        taken = await io.engine.insert(points)
+        if taken:
+            stored |= await load(io, taken, notes[0].namespace)
+        context.notes.update((note.id, note) for note in new if note.id not in taken)
+        context.vectors.update((p.id, [*p.dense]) for p in points if p.id not in taken)
+    return [stored.get(note.id, note) for note in notes]
+
+
+async def have_formed(
+    pipeline: Pipeline,
+    io: IO,
+    formation: Formation,
+    notes: Iterable[Note] = (),
+    *,
+    unformed: Mapping[Namespace, Sequence[str]] | None = None,
+) -> None:
+    """Form those of the notes that are raw now, or wake the worker for them, or leave them.
+
+    unformed: ids, by namespace, of more notes whose formation was taken back.
+    """
+    raw: dict[Namespace, list[Note]] = {}
+    for note in notes:
+        if note.status is Status.RAW:
+            raw.setdefault(note.namespace, []).append(note)
+    again = {namespace: ids for namespace, ids in (unformed or {}).items() if ids}
+    if formation == "background" and (raw or again):
+        pipeline.wake()
+    elif formation == "inline":
+        for together in raw.values():
+            await form(pipeline, io, together)
+        for namespace, ids in again.items():
+            await form(pipeline, io, list((await load(io, ids, namespace)).values()))
+
+
+async def form(
+    pipeline: Pipeline, io: IO, notes: Sequence[Note], known: RunContext | None = None
+) -> dict[str, Note]:
+    """Take raw notes of one namespace through the graph; whatever fails, they stay stored.
+
+    known: what was read of them before. Returns the notes that were written, as they are now.
+    """
+    committed: dict[str, Note] = {}
+    try:
+        for start in range(0, len(notes), pipeline.at_once):
+            group = notes[start : start + pipeline.at_once]
+            vectors = {} if known is None else known.vectors
+            context = RunContext(
+                {note.id: note for note in group},
+                {note.id: vectors[note.id] for note in group if note.id in vectors},
+                committed,
+            )
+            await _run_graph(pipeline, io, group, context)
+    except StoreError as error:
+        pipeline.settings.ledger.count("formation.error")
+        _LOG.warning("Formation failed (%s); the note stays raw.", loggable(error))
+    return committed
+
+
+async def _run_graph(
+    pipeline: Pipeline, io: IO, notes: Sequence[Note], context: RunContext
+) -> dict[str, Outcome]:
+    """How it ended for each note. Failures are kept on the notes, unless it is the store's."""
+    graph, ended = pipeline.graph(), dict[str, Outcome]()
+    left = notes
+    try:
+        for _ in range(_JUDGED_AGAIN):
+            state = initial_state(left)
+            try:
+                ended |= (await io.invoke(graph, (state, context)))["outcomes"]
+            except StoreError:
+                raise
+            except Exception as error:
+                if is_interrupt(error):
+                    raise
+                result = failure(error)
+                for note in left:
+                    pipeline.settings.ledger.count("formation.failed")
+                    await note_failure(io, pipeline.settings, state, note.id, result)
+                    ended[note.id] = result
+            left = [note for note in left if ended[note.id]["status"] == "stale"]
+            if not left:
+                break
+            context = RunContext(committed=context.committed)
+    finally:
+        await release(io, [n for n in notes if ended.get(n.id, _OPEN)["status"] in _RELEASED])
+    return ended
+
+
+async def release(io: IO, notes: Sequence[Note]) -> None:
+    """Give back the leases that this memory has on notes."""
+    # If the store is out of reach, the leases run out by themselves.
+    with contextlib.suppress(StoreError):
+        await queue.release(io, notes)
+
+
+async def take(pipeline: Pipeline, io: IO) -> Batch:
+    """The oldest waiting notes of a namespace, leased; or seconds until there are some."""
+    if notes := await queue.claim(io, most=pipeline.at_once):
+        return Batch(notes)
+    due = await queue.next_due(io)
+    waits = [] if due is None else [due - io.now()]
+    if pipeline.maintain is not None:
+        waits.append(await pipeline.maintain(io))
+    return Batch([], min(waits).total_seconds() if waits else None)
+
+
+async def form_taken(pipeline: Pipeline, io: IO, notes: Sequence[Note]) -> bool:
+    """Form notes that were taken; True if others would fail as well."""
+    ended = await _run_graph(pipeline, io, notes, _context_of(notes))
+    return any(result["outage"] for result in ended.values())
+
+
+async def resume(pipeline: Pipeline, io: IO) -> int:
+    """Form every raw note that nobody else forms, each tried once; returns how many were."""
+    formed, tried = 0, set[str]()
+    while notes := await queue.claim(io, most=pipeline.at_once, without=tried, early=True):
+        ended = await _run_graph(pipeline, io, notes, _context_of(notes))
+        formed += sum(result["status"] == "formed" for result in ended.values())
+        # One that was given other text meanwhile is another note.
+        tried.update(id for id, result in ended.items() if result["status"] != "superseded")
+    return formed
+
+
+def _context_of(notes: Sequence[Note]) -> RunContext:
+    return RunContext({note.id: note for note in notes})
+
+
+async def retry(pipeline: Pipeline, io: IO) -> int:
+    """Queue parked notes again, and form whatever waits."""
+    await queue.unpark(io)
+    return await resume(pipeline, io)
