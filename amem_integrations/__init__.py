@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from amem_integrations.memory.turns import TurnResult as TurnResult
     from amem_integrations.memory.worker import MemoryWorker as MemoryWorker
     from amem_integrations.recall.last import Recall as Recall
-    from amem_integrations.recall.options import RecallOptions as RecallOptions
+    from amem_integrations.recall.signals import RecallOptions as RecallOptions
     from amem_integrations.revisions.proposals import Proposal as Proposal
 
 _HOMES = {
@@ -47,7 +47,7 @@ _HOMES = {
     "Note": ".core.note",
     "Policy": ".lifecycle.policy",
     "Proposal": ".revisions.proposals",
-    "RecallOptions": ".recall.options",
+    "RecallOptions": ".recall.signals",
     "ServerOptions": ".memory.options",
     "Recall": ".recall.last",
     "Revision": ".core.note",

@@ -38,7 +38,7 @@ from amem_integrations.evaluation.recall import (
 from amem_integrations.evaluation.report import as_dict, earlier_run, score
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.options import FormationOptions
-from amem_integrations.recall.options import DEFAULT_OPTIONS
+from amem_integrations.recall.signals import DEFAULT_OPTIONS
 
 group = command_group("Measure recall, answers and links.")
 group.command(

@@ -34,12 +34,14 @@ class Query:
     """One nearest-neighbour list: `vector` dense or sparse, within `where`.
 
     corpus: the points over which IDF is taken for a sparse query.
+    fields: the payload fields that come with each match; None means all.
     """
 
     vector: Vector | SparseVector
     where: Condition
     limit: int
     corpus: Condition | None = None
+    fields: tuple[str, ...] | None = ()
 
 
 class Scored(NamedTuple):
@@ -47,6 +49,7 @@ class Scored(NamedTuple):
 
     id: str
     score: float
+    payload: Mapping[str, Any] = {}
 
 
 class Engine(Protocol):

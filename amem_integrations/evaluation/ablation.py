@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.recall.options import SHARES, RecallOptions
+from amem_integrations.recall.signals import SHARES, RecallOptions
 
 __all__ = ["switches", "with_settings", "without"]
 
@@ -25,7 +25,7 @@ def switches(options: RecallOptions) -> list[str]:
 
     Examples:
         >>> from amem_integrations.evaluation.ablation import switches
-        >>> from amem_integrations.recall.options import DEFAULT_OPTIONS
+        >>> from amem_integrations.recall.signals import DEFAULT_OPTIONS
         >>> switches(DEFAULT_OPTIONS)[:3]
         ['meaning', 'words', 'reply']
     """
@@ -44,7 +44,7 @@ def without(options: RecallOptions, name: str) -> RecallOptions:
 
     Examples:
         >>> from amem_integrations.evaluation.ablation import without
-        >>> from amem_integrations.recall.options import DEFAULT_OPTIONS
+        >>> from amem_integrations.recall.signals import DEFAULT_OPTIONS
         >>> without(DEFAULT_OPTIONS, "words").words
         0.0
     """
@@ -69,7 +69,7 @@ def with_settings(options: RecallOptions, settings: Sequence[str]) -> RecallOpti
 
     Examples:
         >>> from amem_integrations.evaluation.ablation import with_settings
-        >>> from amem_integrations.recall.options import DEFAULT_OPTIONS
+        >>> from amem_integrations.recall.signals import DEFAULT_OPTIONS
         >>> with_settings(DEFAULT_OPTIONS, ["damping=0", "fold=false"]).damping
         0.0
     """

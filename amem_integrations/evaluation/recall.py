@@ -16,8 +16,8 @@ from amem_integrations.evaluation.metrics import Ranks, ranks_of
 from amem_integrations.evaluation.vectors import DenseBaseline, Progress
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import counts
-from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.recall.search import search
+from amem_integrations.recall.signals import DEFAULT_OPTIONS, RecallOptions
 
 __all__ = [
     "Filled",

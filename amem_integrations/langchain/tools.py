@@ -21,8 +21,8 @@ from amem_integrations.langchain.namespaces import RunNamespace, namespace_resol
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import Adapter, add, require
 from amem_integrations.memory.search import find
-from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.prompt import pack
+from amem_integrations.recall.signals import check_relevance
 from amem_integrations.revisions.forget import forget
 
 _LOG = logging.getLogger(__name__)

@@ -37,8 +37,8 @@ from amem_integrations.memory.operations import Adapter, add
 from amem_integrations.memory.options import check_choice
 from amem_integrations.memory.search import find
 from amem_integrations.memory.turns import add_turn
-from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.prompt import pack, shown_in
+from amem_integrations.recall.signals import check_relevance
 
 _LOG = logging.getLogger(__name__)
 

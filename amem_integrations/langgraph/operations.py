@@ -36,9 +36,8 @@ from amem_integrations.formation.pipeline import Formation
 from amem_integrations.langgraph.filters import to_note_filter
 from amem_integrations.memory.items import LONGEST_TTL, address_id, item_note, value_of, write
 from amem_integrations.memory.operations import Wiring
-from amem_integrations.recall.options import RecallOptions
-from amem_integrations.recall.paging import Meets, nearest, newest
-from amem_integrations.recall.search import check_counts, search
+from amem_integrations.recall.search import Meets, check_counts, nearest, newest, search
+from amem_integrations.recall.signals import RecallOptions
 from amem_integrations.revisions.forget import is_expired, not_expired, renew
 from amem_integrations.stores.codec import under
 from amem_integrations.stores.filters import match as filters

@@ -35,8 +35,8 @@ from amem_integrations.memory.attachments import Captioner, Captioning, captioni
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import NamespaceLike, NoteLike
 from amem_integrations.memory.options import check_choice
-from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.search import check_counts
+from amem_integrations.recall.signals import check_relevance
 from amem_integrations.revisions.forget import Forgotten
 
 _LOG = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ from amem_integrations.core.namespace import fixed_namespace
 from amem_integrations.core.note import Hit
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import NamespaceLike
-from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.search import check_counts
+from amem_integrations.recall.signals import check_relevance
 
 # What a model sees beside the text, and what an index of one's own embeds with it (paper §3).
 _SHOWN = frozenset({"time", "speaker"})

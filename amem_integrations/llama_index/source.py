@@ -22,7 +22,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import Wiring
 from amem_integrations.memory.options import FormationOptions, ServerOptions
-from amem_integrations.recall.options import RecallOptions
+from amem_integrations.recall.signals import RecallOptions
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")

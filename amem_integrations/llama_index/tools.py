@@ -13,9 +13,9 @@ from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import Adapter, NamespaceLike, add
 from amem_integrations.memory.options import check_choice
 from amem_integrations.memory.search import find
-from amem_integrations.recall.options import check_relevance
 from amem_integrations.recall.prompt import pack
 from amem_integrations.recall.search import check_counts
+from amem_integrations.recall.signals import check_relevance
 
 _LOG = logging.getLogger(__name__)
 

@@ -37,8 +37,8 @@ from amem_integrations.memory.options import FormationOptions, Options, ServerOp
 from amem_integrations.memory.search import Asked, recall
 from amem_integrations.memory.turns import TurnResult
 from amem_integrations.recall.last import Recall
-from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.recall.prompt import Order, pack
+from amem_integrations.recall.signals import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.revisions.contradiction import Superseded
 from amem_integrations.revisions.forget import Forgotten
 from amem_integrations.stores.open import Location

@@ -1,6 +1,6 @@
 """Items: notes as a key-value store has them, each a JSON value under a key of a namespace.
 
-The adapters to the stores of frameworks write them here; they read with `recall.paging`.
+The adapters to the stores of frameworks write them here; they read with `recall.search`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -25,9 +25,9 @@ from amem_integrations.formation.state import RunContext
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.memory.options import check_choice
 from amem_integrations.recall.last import Recalls
-from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.recall.rerank import Reranking
 from amem_integrations.recall.search import check_counts
+from amem_integrations.recall.signals import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.revisions import forget as forgetting
 from amem_integrations.revisions import undo as undoing
 from amem_integrations.revisions import update as updating

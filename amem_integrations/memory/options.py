@@ -10,7 +10,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import FORMATIONS, Formation
 from amem_integrations.formation.state import Mode
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
+from amem_integrations.recall.signals import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.stores.open import Location, check_api_key
 
 __all__ = ["FormationOptions", "ServerOptions"]

@@ -39,7 +39,7 @@ class Days:
     day: int | None = None
     length: int = 1
 
-    def worth(self, when: datetime) -> float:
+    def nearness(self, when: datetime) -> float:
         """1 for a time within, less the further from it, in [0, 1]."""
         if self.month is None:
             return _YEAR_ALONE if when.year == self.year else 0.0

@@ -1,6 +1,6 @@
-"""Which of the notes found are shown: none twice, and with `diversity` none much like another.
+"""Duplicates: no note is shown twice, and with `diversity` none that is much like another.
 
-Pure. `search` calls it with the best notes, read, before it cuts them to k.
+Pure; `search` calls it before it cuts the hits to k.
 """
 
 import re
@@ -24,10 +24,10 @@ Same = tuple[str | None, str]
 
 
 def same_as(note: Note) -> Same:
-    """What near-identical notes have in common, and others do not.
+    """Return a value that is equal for notes of the same speaker and the same words.
 
-    They are by the same speaker and differ in case, blanks, punctuation or an article at most.
-    A single other word can be a correction, so it makes another note.
+    Case, blanks, punctuation, articles and filler words make no difference. Any other word does,
+    as it can be a correction.
     """
     text = note.content
     if len(text) <= _MAX_CHARS:
@@ -37,11 +37,10 @@ def same_as(note: Note) -> Same:
     return note.speaker, text
 
 
-def distinct(hits: Iterable[Hit], k: int, known: dict[str, Same]) -> list[Hit]:
-    """`hits` without those that near-identical better ones stand for.
+def fold_duplicates(hits: Iterable[Hit], k: int, known: dict[str, Same]) -> list[Hit]:
+    """Return `hits` without near-duplicates of better ones, as far as `k` places can be filled.
 
-    Of these only as many stay as would else leave one of `k` places empty.
-    known: `same_as` by note id, as one search asks several times; it is filled.
+    known: a cache of `same_as` by note id, as one search folds several times.
     """
     firsts: dict[Same, Hit] = {}
     repeats: list[Hit] = []
@@ -54,8 +53,8 @@ def distinct(hits: Iterable[Hit], k: int, known: dict[str, Same]) -> list[Hit]:
     return [*firsts.values(), *repeats[: max(k - len(firsts), 0)]]
 
 
-def diverse(hits: Sequence[Hit], k: int, diversity: float) -> list[Hit]:
-    """`k` of `hits`, one after the other, each good and unlike those before it.
+def diversify(hits: Sequence[Hit], k: int, diversity: float) -> list[Hit]:
+    """Choose `k` of `hits`, each good and unlike those before it.
 
     Maximal marginal relevance (Carbonell and Goldstein, 1998): (1 - diversity) × score, taken
     to [0, 1] over `hits`, less diversity × the greatest share of words in common with one that
@@ -66,20 +65,20 @@ def diverse(hits: Sequence[Hit], k: int, diversity: float) -> list[Hit]:
     scores = [hit.score for hit in hits]
     lowest, spread = min(scores), (max(scores) - min(scores)) or 1.0
     words = [frozenset(_WORD.findall(hit.note.content[:_MAX_COMPARED].casefold())) for hit in hits]
-    likeness = [0.0] * len(hits)
+    similarity = [0.0] * len(hits)
     left = set(range(len(hits)))
     chosen: list[Hit] = []
     while left and len(chosen) < k:
         best = max(
             sorted(left),
             key=lambda at: (
-                (1 - diversity) * (scores[at] - lowest) / spread - diversity * likeness[at]
+                (1 - diversity) * (scores[at] - lowest) / spread - diversity * similarity[at]
             ),
         )
         left.remove(best)
         chosen.append(hits[best])
         for at in left:
-            likeness[at] = max(likeness[at], _in_common(words[best], words[at]))
+            similarity[at] = max(similarity[at], _in_common(words[best], words[at]))
     return chosen
 
 

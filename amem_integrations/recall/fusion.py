@@ -1,17 +1,39 @@
-"""Fusion: what the signals say, made into one ranking that can be explained.
+"""Fusion: the lists of an engine, scored by every signal, as one ranking that can be explained.
 
-Pure: no io, no notes. `signals` makes what is added here; another signal joins by being one
-more mapping.
+Lists are of ids, scores and indexed numbers. Only the best notes are read, with the turns around
+them, as reading payloads costs more than finding the notes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import fsum
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from amem_integrations.core.filters import Any as AnyOf
+from amem_integrations.core.filters import Condition, both, ids, match
+from amem_integrations.core.io import IO, Point, Query, Scored, SparseVector, Vector
+from amem_integrations.recall.query import Question, Scope
+from amem_integrations.recall.signals import (
+    Evidence,
+    RecallOptions,
+    Turns,
+    relative_nearness,
+    score_lists,
+)
+from amem_integrations.stores.codec import within
+
+# How many of the best notes are joined with the turns around them.
+_PLACED = 48
+# How many notes of one place are read at most: a turn may be several notes.
+NOTES_A_PLACE = 16
+# How long a list may get to hold all notes of one score, such as notes of the same text.
+_MOST_LEVEL = 10_000
 
 
 class Ranked(NamedTuple):
-    """A note's place: `why` has each signal's contribution, and `score` is their sum."""
+    """A note's rank: `why` has each signal's contribution, and `score` is their sum."""
 
     id: str
     score: float
@@ -19,24 +41,238 @@ class Ranked(NamedTuple):
 
 
 def fuse(signals: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]) -> list[Ranked]:
-    """Every note that some signal knows, best first; ties in the order of ids.
+    """Return every note that some signal knows, best first; ties in the order of ids.
 
-    signals: by name, a value of 0 or more for each note; absent says nothing.
+    signals: by name, a value of 0 or more for each note.
     Adding scores keeps how much better the best is, which adding ranks (RRF) throws away.
     """
-    whys: dict[str, dict[str, float]] = {}
+    whys: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for name, values in signals.items():
         weight = weights[name]
         for id, value in values.items():
-            why = whys.get(id)
-            if why is None:
-                why = whys[id] = {}
+            why = whys[id]
             if weight and value:
                 why[name] = weight * value
-    ranked = [Ranked(id, fsum(why.values()), why) for id, why in whys.items()]
-    return in_order(ranked)
+    return _in_order(Ranked(id, fsum(why.values()), why) for id, why in whys.items())
 
 
-def in_order(ranked: Iterable[Ranked]) -> list[Ranked]:
-    """Best first; ties in the order of ids."""
+def _in_order(ranked: Iterable[Ranked]) -> list[Ranked]:
     return sorted(sorted(ranked, key=itemgetter(0)), key=itemgetter(1), reverse=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """The evidence of an engine's lists. are_complete: whether none of them was cut."""
+
+    evidence: Evidence
+    places: Mapping[str, int]
+    are_complete: bool
+
+
+async def list_notes(
+    io: IO,
+    scope: Scope,
+    question: Question,
+    vector: Vector,
+    terms: SparseVector,
+    depth: int,
+    options: RecallOptions,
+) -> Lists:
+    """List at most `depth` notes by meaning and by words, and as many of each speaker asked for."""
+    scopes = [(0.0, scope.where), *_by_speaker(scope, question)]
+    # IDF over the namespace, so that notes of others move no score.
+    corpus = within(scope.namespace)
+    fields = ("place",) if options.words or options.reply else ()
+    if question.days:
+        fields += ("occurred_at", "created_at")
+    near: list[Query] = []
+    wording: list[Query] = []
+    for _, where in scopes:
+        if options.meaning or options.reply:
+            near.append(Query(vector, where, depth, fields=fields))
+        if options.words and terms.indices:
+            wording.append(Query(terms, where, depth, corpus=corpus, fields=fields))
+    lists, are_complete = await query_certain(io, [*near, *wording])
+    speakers: dict[str, float] = {}
+    for hits, (sureness, _) in zip(lists, scopes * 2, strict=False):
+        if sureness:
+            speakers.update(dict.fromkeys((hit.id for hit in hits), sureness))
+    payloads = {hit.id: hit.payload for hits in lists for hit in hits}
+    cosines, bm25 = (
+        {hit.id: hit.score for hits in some for hit in hits}
+        for some in (lists[: len(near)], lists[len(near) :])
+    )
+    evidence = Evidence(
+        meanings=relative_nearness(cosines),
+        bm25=bm25,
+        speakers=speakers,
+        days=question.days,
+        moments=_moments(payloads) if question.days else {},
+    )
+    return Lists(evidence, _places(payloads), are_complete)
+
+
+async def query_certain(io: IO, queries: Sequence[Query]) -> tuple[list[list[Scored]], bool]:
+    """Ask the queries; leave out what chance chose, and tell whether none of the lists was cut.
+
+    Chance chooses among the notes with the last score of a list that was cut. A list of little
+    else is asked for again, longer and without whole payloads; its first notes by id stay.
+    """
+    answers = await io.engine.query(queries) if queries else []
+    found = [_above_the_cut(query, hits) for query, hits in zip(queries, answers, strict=True)]
+    level = [
+        number
+        for number, hits in enumerate(answers)
+        if len(hits) == queries[number].limit > 2 * len(found[number])
+    ]
+    if level:
+        longer = [
+            replace(queries[number], limit=_MOST_LEVEL, fields=queries[number].fields or ())
+            for number in level
+        ]
+        for number, hits in zip(level, await io.engine.query(longer), strict=True):
+            ordered = sorted(hits, key=lambda hit: (-hit.score, hit.id))
+            found[number] = ordered[: queries[number].limit]
+    cut = any(len(hits) >= query.limit for query, hits in zip(queries, answers, strict=True))
+    return found, not cut
+
+
+def _above_the_cut(query: Query, hits: list[Scored]) -> list[Scored]:
+    if len(hits) < query.limit:
+        return hits
+    least = hits[-1].score
+    return [hit for hit in hits if hit.score > least]
+
+
+def _by_speaker(scope: Scope, question: Question) -> list[tuple[float, Condition]]:
+    """Where the notes of the speakers are that the question asks about, by how surely it does."""
+    by_sureness: defaultdict[float, list[str]] = defaultdict(list)
+    for speaker, sureness in question.about.items():
+        by_sureness[sureness].append(speaker)
+    return [
+        (sureness, both(scope.where, match("speaker", *speakers)))
+        for sureness, speakers in sorted(by_sureness.items())
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """All notes that were found, best first.
+
+    points: those that were read already. skipped: the places of turns that were not looked at, as
+    they cannot be among the first notes.
+    """
+
+    ranked: list[Ranked]
+    points: Mapping[str, Point]
+    evidence: Evidence
+    skipped: frozenset[int] = frozenset()
+
+    def of_skipped(self, points: Iterable[Point], options: RecallOptions) -> list[Ranked]:
+        """Rank those of `points` that stand at skipped places, as if these had been looked at."""
+        payloads = {p.id: p.payload for p in points if p.payload.get("place") in self.skipped}
+        evidence = _with_turns(self.evidence, payloads)
+        return [
+            found for found in fuse(score_lists(evidence), options.weights) if found.id in payloads
+        ]
+
+
+async def rank_notes(
+    io: IO,
+    scope: Scope,
+    lists: Lists,
+    question: Question,
+    most: int,
+    options: RecallOptions,
+    *,
+    first: int | None = None,
+) -> Ranking:
+    """Rank all notes listed and the turns around the best.
+
+    most: how many notes will be shown at most; so many are joined with the turns around them.
+    first: how many places of the ranking must be right; None for all.
+    """
+    evidence, weights = lists.evidence, options.weights
+    alone = fuse(score_lists(evidence), weights)
+    by_words = bool(options.words and evidence.bm25)
+    if not (by_words or (options.reply and evidence.meanings)):
+        return Ranking(alone, {}, evidence)
+    best = [found.id for found in alone[: max(_PLACED, most)]]
+    turns = Turns({id: lists.places[id] for id in best if id in lists.places})
+    missing = turns.missing_beside(best[: options.around]) if by_words else set[int]()
+    # Turns around the best that were listed themselves.
+    turns = Turns({**turns, **{id: n for id, n in lists.places.items() if n in missing}})
+    evidence = replace(evidence, turns=turns, about=question.about)
+    points: dict[str, Point] = {}
+    wanted = missing
+    if missing and first is not None:
+        ranked = _joined(evidence, alone, weights)
+        wanted = _promising(evidence, missing, ranked[first - 1 : first], options)
+        best = [found.id for found in ranked[:first]]
+    if wanted:
+        # Turns of other speakers too: they say what the turns asked for are about.
+        points = await _read_with_turns(io, scope, best[:_PLACED], wanted)
+        evidence = _with_turns(evidence, {id: point.payload for id, point in points.items()})
+    ranked = _joined(evidence, alone, weights)
+    return Ranking(ranked, points, evidence, frozenset(missing - wanted))
+
+
+def _joined(
+    evidence: Evidence, alone: Sequence[Ranked], weights: Mapping[str, float]
+) -> list[Ranked]:
+    """Notes with a turn by all signals; the others by what they have alone."""
+    turns = evidence.turns or Turns({})
+    joined = [found for found in fuse(score_lists(evidence), weights) if found.id in turns]
+    return _in_order([*joined, *(found for found in alone if found.id not in turns)])
+
+
+def _promising(
+    evidence: Evidence, places: Iterable[int], last: Sequence[Ranked], options: RecallOptions
+) -> set[int]:
+    """Those of the places whose notes can have the score of the last note at least."""
+    if not last:
+        return set(places)
+    names = {f"place {place}": place for place in places}
+    turns = Turns({**(evidence.turns or {}), **names})
+    asked = dict.fromkeys(names, max(evidence.about.values(), default=0.0))
+    assumed = replace(evidence, turns=turns, speakers={**evidence.speakers, **asked})
+    gain = options.date if evidence.days else 0.0
+    found = fuse(score_lists(assumed), options.weights)
+    scores = {names[each.id]: each.score for each in found if each.id in names}
+    # A little less: sums of the same numbers may differ in their last digits.
+    least = last[0].score - gain - 1e-9
+    return {place for place in names.values() if scores.get(place, 0.0) >= least}
+
+
+def _with_turns(evidence: Evidence, payloads: Mapping[str, Mapping[str, Any]]) -> Evidence:
+    """The evidence with what is known of more notes."""
+    about = evidence.about
+    spoken = [(id, payload.get("speaker", "")) for id, payload in payloads.items()]
+    asked = {id: about[speaker] for id, speaker in spoken if speaker in about}
+    return replace(
+        evidence,
+        turns=Turns({**(evidence.turns or {}), **_places(payloads)}),
+        speakers={**evidence.speakers, **asked},
+        moments={**evidence.moments, **_moments(payloads)} if evidence.days else {},
+    )
+
+
+async def _read_with_turns(
+    io: IO, scope: Scope, best: Sequence[str], places: Iterable[int]
+) -> dict[str, Point]:
+    """Read notes and, in the same call, those that stand at `places`."""
+    wanted = sorted(places)
+    where = both(scope.where, AnyOf((ids(best), match("place", *wanted))))
+    limit = len(best) + len(wanted) * NOTES_A_PLACE
+    return {point.id: point for point in await io.engine.scroll(where, limit=limit)}
+
+
+def _places(payloads: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    return {id: payload["place"] for id, payload in payloads.items() if "place" in payload}
+
+
+def _moments(payloads: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    """When each note was said, in microseconds; if that is not known, when it was stored."""
+    return {
+        id: payload.get("occurred_at", payload["created_at"]) for id, payload in payloads.items()
+    }

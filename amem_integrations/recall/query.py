@@ -1,15 +1,27 @@
-"""What a question says beside its matter: whose words it asks for, and of which days.
+"""What a search asks for: whose words, of which days, and among which notes.
 
-Pure. `search` calls it with the speakers of the namespace.
+`read_question` reads the question's text. `scope_of` makes one condition of namespace, filter and
+moment; every note of a search comes through that `Scope`.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, TypeAlias
 
 from amem_integrations.analysts.stop_words import STOP
+from amem_integrations.core.filters import Any as AnyOf
+from amem_integrations.core.filters import Condition, Not, Range, match
+from amem_integrations.core.io import IO, Point
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import Note, Status, as_utc
 from amem_integrations.recall.dates import Days, days_in, is_month
+from amem_integrations.stores.codec import micros, note_from, within
+from amem_integrations.stores.filters import match as filters
+from amem_integrations.stores.filters.tree import And, Filter, Negation, Or
+
+Believe: TypeAlias = Callable[[Note], Note]
 
 ASSISTANTS = frozenset({"assistant", "ai", "bot", "system", "tool", "agent", "model"})
 # Of what users said, what is left to be expected when the assistant itself is addressed.
@@ -17,6 +29,7 @@ _ADDRESSED = 0.4
 # The namespace's owner asks: who says "I" there is a user, not the assistant.
 _I = re.compile(r"\b(?:[Ii]|[Mm](?:e|y|ine|yself)|[Ww]e|[Uu]s|[Oo]urs?)\b|[我咱]")
 _YOU = re.compile(r"\byou(?:r|rs|rself)?\b|[你您]", re.IGNORECASE)
+_SHOWN = (Status.RAW, Status.PLAIN, Status.FORMED, Status.PARKED)
 _LATIN = "\u024f"
 _POSSESSIVE = r"(?:['\u2019]s\b)?"
 
@@ -101,4 +114,67 @@ def _is_named(name: re.Pattern[str], query: str) -> bool:
     return any(
         (found.start() > 0 or found[0].lower() not in STOP["en"]) and not is_month(query, found)
         for found in name.finditer(query)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which notes a search may return: all of them meet `where`.
+
+    unverified: a filter that `where` only approximates; notes that were read must meet it too.
+    believe: called with each note that is read, to compute its confidence.
+    """
+
+    namespace: Namespace
+    where: Condition
+    unverified: Filter | None = None
+    believe: Believe | None = None
+
+    async def load(self, io: IO, ids: Iterable[str]) -> dict[str, Note]:
+        """Read the notes among `ids` that may be returned, in the order of `ids`."""
+        wanted = list(ids)
+        return self.admit(await io.engine.get(wanted)) if wanted else {}
+
+    def admit(self, points: Iterable[Point]) -> dict[str, Note]:
+        """Return the notes in `points` that may be returned."""
+        notes = [note_from(point) for point in points if "ns" in point.payload]
+        return {
+            note.id: self.believe(note) if self.believe else note
+            for note in notes
+            if note.namespace == self.namespace
+            and (self.unverified is None or filters.matches(self.unverified, note))
+        }
+
+
+def scope_of(namespace: Namespace, filter: Mapping[Any, Any] | None, at: datetime | None) -> Scope:
+    """Return the scope of a search; raises what `search` says of `filter` and `at`."""
+    parts: list[Condition] = []
+    unverified: Filter | None = None
+    tree = filters.parse(filter)
+    if not _asks_for_status(tree):
+        parts.append(match("status", *_SHOWN))
+    if at is not None:
+        parts.extend(_known_at(micros(as_utc(at))))
+    if filter:
+        compiled = filters.compile(tree)
+        parts.append(compiled.condition)
+        unverified = None if compiled.exact else tree
+    return Scope(namespace, within(namespace, *parts), unverified)
+
+
+def _asks_for_status(tree: Filter) -> bool:
+    match tree:
+        case And(parts) | Or(parts):
+            return any(map(_asks_for_status, parts))
+        case Negation(part):
+            return _asks_for_status(part)
+        case _:
+            return tree.field.name == "status"
+
+
+def _known_at(instant: int) -> tuple[Condition, Condition]:
+    """Notes said by then; those that do not say when, written by then."""
+    return (
+        Not(Range("occurred_at", gt=instant)),
+        AnyOf((Range("occurred_at", lte=instant), Range("created_at", lte=instant))),
     )

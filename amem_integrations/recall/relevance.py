@@ -1,20 +1,18 @@
-"""Relevance: whether what a search found has to do with the question at all.
+"""Relevance: whether the notes found have to do with the question at all.
 
-Scores rank the notes of one search and say nothing across searches: a question about nothing
-that is stored has a best note, too. Relevance says how near the notes come to the question in
-itself. `search` asks for it where a least relevance is set.
+Scores rank the notes of one search, and the best of them may still answer nothing. Relevance
+compares across searches; `search` measures it if a least relevance is set.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import log
 
-from amem_integrations.core.filters import both, ids
+from amem_integrations.core.filters import Condition, both, ids, match
 from amem_integrations.core.io import IO, Query, SparseVector, Vector
 from amem_integrations.core.note import Hit
-from amem_integrations.recall.lists import at_places
-from amem_integrations.recall.query import Question
-from amem_integrations.recall.scope import Scope
+from amem_integrations.recall.fusion import NOTES_A_PLACE
+from amem_integrations.recall.query import Question, Scope
 from amem_integrations.recall.signals import Turns
 from amem_integrations.stores.codec import place_of, within
 
@@ -32,7 +30,7 @@ _OTHERS = 100
 _MOST_TERMS = 32
 
 
-async def relevant(
+async def keep_relevant(
     io: IO,
     scope: Scope,
     hits: Sequence[Hit],
@@ -41,13 +39,12 @@ async def relevant(
     terms: SparseVector,
     least: float,
 ) -> list[Hit]:
-    """The hits, each with its relevance; none if not even one of them reaches `least`.
+    """Return the hits, each with its relevance; none if not one of them reaches `least`.
 
-    All or none, since what is in doubt is whether the question is about anything that is
-    stored. Once it is, what ranks low by itself, such as an answer of few words, belongs to it:
-    dropping each hit below 0.6 takes recall@10 on LoCoMo from 82 to 72, this to 79.
-    Relevance is the cosine, at least 0, half of the coverage, and a little where the question
-    names a speaker who is here. What is found in cosines depends on the embedder, so does this.
+    All or none, since the doubt is whether the question is about anything stored: dropping each
+    hit below 0.6 takes recall@10 on LoCoMo from 82 to 72, this to 79.
+    Relevance is the cosine, at least 0, plus half of the coverage, plus a little if the question
+    names a speaker who is here. Cosines depend on the embedder, and so does relevance.
     """
     if not hits:
         return []
@@ -117,4 +114,21 @@ async def _turns(io: IO, scope: Scope, hits: Sequence[Hit]) -> Turns:
     known = {each.id: place_of(each.namespace, each.session, each.sequence) for each in notes}
     own = {id: place for id, place in known.items() if place is not None}
     places = {place + offset for place in own.values() for offset in _HELD}
-    return Turns({**(await at_places(io, scope.where, places) if places else {}), **own})
+    return Turns({**(await _notes_at(io, scope.where, places) if places else {}), **own})
+
+
+async def _notes_at(io: IO, where: Condition, places: Collection[int]) -> Mapping[str, int]:
+    """The notes that meet `where` and stand at these places, and where each does."""
+    limit = len(places) * NOTES_A_PLACE
+    points = await io.engine.scroll(
+        both(where, match("place", *sorted(places))),
+        limit=limit,
+        order_by="place",
+        fields=("place",),
+    )
+    found = {point.id: point.payload["place"] for point in points}
+    if len(found) < limit:
+        return found
+    # Chance chose among the notes of the place at which the list was cut.
+    last = max(found.values())
+    return {id: place for id, place in found.items() if place < last}

@@ -1,8 +1,4 @@
-"""Reranking: another model has the last word on the order of the best notes. Off by default.
-
-`models.reranking` makes a reranker of what a user gives; `search` calls this before it cuts
-the notes to k.
-"""
+"""Reranking: another model orders the best notes. Off by default."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -21,23 +17,22 @@ FAILED = "recall.rerank.failed"
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """Who reranks; `count` is told by name of what went wrong, so that it can be read."""
+    """A reranker; `count` is called with the name of what went wrong."""
 
     reranker: Reranker
     count: Callable[[str], None]
 
 
 def reranking_by(spec: RerankerSpec, count: Callable[[str], None]) -> Reranking | None:
-    """What `models.reranking.resolve_reranker` makes of `spec`; raises what that raises."""
+    """Resolve a reranker; raises what `resolve_reranker` raises."""
     reranker = resolve_reranker(spec)
     return None if reranker is None else Reranking(reranker, count)
 
 
 async def rerank(io: IO, query: str, hits: Sequence[Hit], by: Reranking) -> list[Hit]:
-    """The hits in the reranker's order and with its scores, without those it leaves out.
+    """Return the hits in the reranker's order and with its scores, without those it leaves out.
 
-    A reranker that fails changes nothing, as a reply must not wait for or fail by it; that is
-    logged as a warning, without content, and counted.
+    A reranker that fails changes nothing; the failure is logged without content, and counted.
     """
     if not hits:
         return []
@@ -70,5 +65,4 @@ async def rerank(io: IO, query: str, hits: Sequence[Hit], by: Reranking) -> list
 
 
 def _text(note: Note) -> str:
-    """What is held against the question, which may name who spoke."""
     return f"{note.speaker}: {note.content}" if note.speaker else note.content

@@ -1,47 +1,47 @@
-"""Search: a question in, the notes that answer it out, each with why it was found.
+"""Search: from a question to the notes that answer it, each with why it was found.
 
-`question` reads whose words it asks for and of when; what is left becomes a vector and terms; one
-batch asks the engine for the lists; `signals` and `rank` make one ranking of them; the best notes
-are read, and what their texts tell is added; `expand` follows their links; `distinct` folds those
-that say the same, when `trust` and `standing` have put back what is hardly believed or holds no
-longer. `rerank` and `relevance` come last, where they are asked for.
-No model is called on this path, unless a reranker is given. `memory` calls `search`.
+`read_question` reads the question; one batch of queries gives the engine's lists; `rank_notes`
+fuses all signals; the best notes are read, links are followed, outdated notes and duplicates give
+way. No model is called, unless a reranker is given. `nearest` and `newest` page over notes.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from math import fsum
-from typing import Any
+from typing import Any, TypeAlias
 
-from amem_integrations.core.io import IO
+from amem_integrations.core.filters import Condition
+from amem_integrations.core.io import IO, Query
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Hit, Note, as_utc
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.recall.dedupe import Same, distinct, diverse
-from amem_integrations.recall.fusion import Ranked
-from amem_integrations.recall.links import expand, place, weighed
-from amem_integrations.recall.lists import listed, ranked
-from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
-from amem_integrations.recall.query import read_question
-from amem_integrations.recall.relevance import relevant
+from amem_integrations.recall.dedupe import Same, diversify, fold_duplicates
+from amem_integrations.recall.fusion import Ranking, fuse, list_notes, rank_notes
+from amem_integrations.recall.links import follow_links, hit_order
+from amem_integrations.recall.query import Believe, Scope, read_question, scope_of
+from amem_integrations.recall.relevance import keep_relevant
 from amem_integrations.recall.rerank import Reranking, rerank
-from amem_integrations.recall.scope import Believe, Scope, scope_of
-from amem_integrations.recall.signals import answered, told
-from amem_integrations.recall.trust import Sources, trusted
-from amem_integrations.recall.validity import standing
+from amem_integrations.recall.signals import DEFAULT_OPTIONS, Evidence, RecallOptions, score_texts
+from amem_integrations.recall.validity import Sources, demote_outdated, weigh_sources
 from amem_integrations.stores.codec import within
+from amem_integrations.stores.read import notes_by_id
 
-# A query longer than this is embedded by its beginning; all of its words are still matched.
+Place: TypeAlias = tuple[str, float | int]
+Meets: TypeAlias = Callable[[Note], bool]
+
+# A longer query is embedded by its beginning; all of its words are still matched.
 MAX_EMBEDDED_CHARS = 4000
 
 # How long the lists are; `tests/benchmarks/recall.py` has what they cost.
 DEPTH = 96
 _COUNTED_DEPTH = 1000
+_MIN_DEPTH = 32
+_FEW = 8
 _PAGE = 256
-# More are read than are wanted, as their texts may change the order.
+# More notes are read than are wanted, as their texts may change the order.
 _READ = 30
-# Of how many the notes are chosen by a reranker, or by how they differ.
+# How many notes a reranker, or `diversity`, chooses from.
 CHOICE = 40
 _MOST_SPEAKERS = 1000
 
@@ -60,16 +60,16 @@ async def search(
     believe: Believe | None = None,
     sources: Sources | None = None,
 ) -> list[Hit]:
-    """The `k` best notes of exactly this namespace, best first; fewer if fewer are there.
+    """Return the `k` best notes of exactly this namespace, best first.
 
-    hops: how many links may be followed from the best notes; 0 for none.
-    filter: see `store.filter_language`. Archived and quarantined notes are left out unless
-        the filter tests `status`. Linked notes must meet the filter too.
-    at: as of then: notes that occurred later are left out, as are notes without
-        `occurred_at` that were created later. A naive datetime is taken as UTC.
-    reranking: who has the last word on the order of the best notes.
-    believe: what is computed of each note, such as its confidence. sources: how far each note's
-        kind of source is believed; None for all alike.
+    hops: how many links are followed from the best notes; 0 for none.
+    filter: see `stores.filters.language`. Archived and quarantined notes are left out unless the
+        filter tests `status`. Linked notes must meet the filter too.
+    at: as of then: notes that occurred later are left out, as are notes without `occurred_at`
+        that were created later. A naive datetime is taken as UTC.
+    reranking: orders the best notes.
+    believe: computes of each note what is not stored, such as its confidence.
+    sources: the trust in each note's kind of source; None for all alike.
     Each hit's note carries the links that it made itself.
     Raises InvalidInputError for a blank query or a negative number, InvalidFilterError, and
     whatever the embedder or the store raises.
@@ -79,7 +79,7 @@ async def search(
     scope = replace(scope_of(namespace, filter, at), believe=believe)
     if k == 0:
         return []
-    speakers = await _speakers(io, scope) if options.speaker else ()
+    speakers = await _speakers(io, namespace) if options.speaker else ()
     moment = io.now() if at is None else as_utc(at)
     question = read_question(query, speakers, moment)
     vector = await io.embed_query(question.text[:MAX_EMBEDDED_CHARS])
@@ -87,7 +87,7 @@ async def search(
     known: dict[str, Note | None] = {}
     same: dict[str, Same] = {}
     places = max(k, CHOICE) if reranking or options.diversity else k
-    depth = first = max(DEPTH, 2 * places)
+    depth = shortest = max(DEPTH, 2 * places)
     while True:
         total = None
         if depth > _COUNTED_DEPTH:
@@ -95,39 +95,94 @@ async def search(
             depth = min(depth, total)
         if depth == 0:
             return []
-        lists = await listed(io, scope, question, vector, terms, depth, options)
-        found = await ranked(io, scope, lists, question, places, options)
-        hits = await _best(io, scope, found, places, known, same, options)
+        lists = await list_notes(io, scope, question, vector, terms, depth, options)
+        first = max(places, _READ)
+        ranking = await rank_notes(io, scope, lists, question, places, options, first=first)
+        hits = await _read_best(io, scope, ranking, places, known, same, options)
+        if ranking.skipped and (len(hits) < first or _is_crowded(hits, k, same, options)):
+            # Some of the first notes make way for others, so that all of them count.
+            ranking = await rank_notes(io, scope, lists, question, places, options)
+            hits = await _read_best(io, scope, ranking, places, known, same, options)
         if depth == total or lists.are_complete:
             break
-        crowded = options.fold and depth == first and len(distinct(hits, 0, same)) < k
+        crowded = depth == shortest and _is_crowded(hits, k, same, options)
         if len(hits) >= places and not crowded:
             break
         # Short of notes although a list was cut: not all that was read met the filter. That
         # they say the same is worth one longer list, but not all that there is.
         depth *= 4
     if hops and hits and options.damping:
-        by_id = {each.id: each for each in found}
-        best = places + (len(hits) - len(distinct(hits, 0, same)) if options.fold else 0)
-        hits = await expand(io, scope, hits, by_id, vector, k=best, hops=hops, options=options)
+        folded = len(hits) - len(fold_duplicates(hits, 0, same)) if options.fold else 0
+        hits = await follow_links(
+            io, scope, hits, ranking, vector, k=places + folded, hops=hops, options=options
+        )
     if sources is not None:
-        hits = trusted(hits, sources, options)
-    hits = standing(hits, moment, options)
-    hits = (distinct(hits, k, same) if options.fold else sorted(hits, key=place))[:places]
+        hits = weigh_sources(hits, sources, options)
+    hits = demote_outdated(hits, moment, options)
+    hits = fold_duplicates(hits, k, same) if options.fold else sorted(hits, key=hit_order)
+    hits = hits[:places]
     if reranking is not None:
         hits = await rerank(io, query, hits, reranking)
-    hits = diverse(hits, k, options.diversity)
     # Stable: notes that a reranker gives the same stay in the order that they had.
-    hits = sorted(hits, key=lambda hit: -hit.score)
+    hits = sorted(diversify(hits, k, options.diversity), key=lambda hit: -hit.score)
     if options.min_relevance is None:
         return hits
-    return await relevant(io, scope, hits, question, vector, terms, options.min_relevance)
+    return await keep_relevant(io, scope, hits, question, vector, terms, options.min_relevance)
 
 
-async def _speakers(io: IO, scope: Scope) -> Collection[str]:
-    where = within(scope.namespace)
-    found = await io.engine.facet("speaker", where, limit=_MOST_SPEAKERS, exact=False)
-    return found.keys()
+async def _speakers(io: IO, namespace: Namespace) -> Collection[str]:
+    where = within(namespace)
+    counts = await io.engine.facet("speaker", where, limit=_MOST_SPEAKERS, exact=False)
+    return counts.keys()
+
+
+def _is_crowded(hits: Sequence[Hit], k: int, same: dict[str, Same], options: RecallOptions) -> bool:
+    """Whether duplicates of better notes take some of the `k` places."""
+    return options.fold and len(fold_duplicates(hits, 0, same)) < k
+
+
+async def _read_best(
+    io: IO,
+    scope: Scope,
+    ranking: Ranking,
+    k: int,
+    known: dict[str, Note | None],
+    same: dict[str, Same],
+    options: RecallOptions,
+) -> list[Hit]:
+    """Return at least the first `k` notes that may be returned, scored by their texts too.
+
+    If the ranking skipped turns, these are the first of it only. known: notes that were read
+    before. same: see `fold_duplicates`.
+    """
+    points, meanings = ranking.points, ranking.evidence.meanings
+    wanted = max(k, _READ)
+    ranked = ranking.ranked[:wanted] if ranking.skipped else ranking.ranked
+    hits: list[Hit] = []
+    start = 0
+    # Once they are all read, duplicates of a better note make way for others.
+    while start < len(ranked) and (len(hits) < wanted or _is_crowded(hits, k, same, options)):
+        missing = wanted - len(hits)
+        if start:
+            # Reading a long list must not hold up everything else on the loop.
+            await io.sleep(0)
+            missing = max(missing, DEPTH)
+        page = ranked[start : start + min(missing, _PAGE)]
+        start += len(page)
+        unread = [found.id for found in page if found.id not in known]
+        known.update(dict.fromkeys(unread))
+        known.update(scope.admit(points[id] for id in unread if id in points))
+        known.update(await scope.load(io, [id for id in unread if id not in points]))
+        for found in page:
+            note = known[found.id]
+            if note is not None:
+                hits.append(Hit(note, found.score, found.why))
+    evidence = Evidence(
+        meanings=meanings if options.meaning else {}, notes={hit.note.id: hit.note for hit in hits}
+    )
+    by_text = {found.id: found.why for found in fuse(score_texts(evidence), options.weights)}
+    whys = [(hit.note, {**hit.why, **by_text.get(hit.note.id, {})}) for hit in hits]
+    return sorted((Hit(note, fsum(why.values()), why) for note, why in whys), key=hit_order)
 
 
 def _readable(query: object) -> str:
@@ -143,57 +198,97 @@ def check_counts(**counts: object) -> None:
             raise InvalidInputError(f"{name} is a whole number, 0 or more; got {count!r}.")
 
 
-async def _best(
+# -- pages: a score is nothing but a cosine, and ties have an order ------------------------------
+
+
+async def nearest(
     io: IO,
-    scope: Scope,
-    ranked: list[Ranked],
-    k: int,
-    known: dict[str, Note | None],
-    same: dict[str, Same],
-    options: RecallOptions,
-) -> list[Hit]:
-    """At least the first `k` of `ranked` that may be returned, with what their texts tell.
+    query: str,
+    where: Condition,
+    *,
+    limit: int,
+    offset: int = 0,
+    meets: Meets | None = None,
+) -> list[tuple[Note, float]]:
+    """Notes by the cosine of their best passage to the query, in [-1, 1]; ties in id order.
 
-    known: what was read already. same: see `distinct`.
+    Notes without any text are not among them. meets: what the notes must
+    meet besides `where`.
     """
-    wanted = max(k, _READ)
-    hits: list[Hit] = []
+    vector = await io.embed_query(query[:MAX_EMBEDDED_CHARS])
+
+    async def first(depth: int) -> list[Place]:
+        [found] = await io.engine.query([Query(vector, where, depth)])
+        return [(scored.id, scored.score) for scored in found]
+
+    return await _page(io, first, where, limit, offset, meets)
+
+
+async def newest(
+    io: IO, where: Condition, *, limit: int, offset: int = 0, meets: Meets | None = None
+) -> list[Note]:
+    """Notes by the time at which their callers last changed them; ties in id order."""
+
+    async def first(depth: int) -> list[Place]:
+        points = await io.engine.scroll(
+            where, limit=depth, order_by="updated_at", descending=True, fields=("updated_at",)
+        )
+        return [(point.id, point.payload["updated_at"]) for point in points]
+
+    return [note for note, _ in await _page(io, first, where, limit, offset, meets)]
+
+
+async def _page(
+    io: IO,
+    first: Callable[[int], Awaitable[list[Place]]],
+    where: Condition,
+    limit: int,
+    offset: int,
+    meets: Meets | None,
+) -> list[tuple[Note, float]]:
+    """The page of what `first(depth)` gives: the best `depth` places, ties in any order."""
+    if limit == 0:
+        return []
+    end = offset + limit
+    depth = end + 1 if meets is None else max(_MIN_DEPTH, 2 * end)
+    known: dict[str, Note | None] = {}
+    while True:
+        if depth > _COUNTED_DEPTH:
+            depth = min(depth, await io.engine.count(where) + 1)
+        places = await first(depth)
+        complete = len(places) < depth
+        if not complete:
+            # Of those that tie with the last one, some may have been left out.
+            places = [place for place in places if place[1] > places[-1][1]]
+        places.sort(key=lambda place: (-place[1], place[0]))
+        if meets is not None:
+            places = await _passing(io, places, meets, end, known)
+        if complete or len(places) >= end:
+            chosen = places[offset:end]
+            await _load(io, [id for id, _ in chosen], known)
+            return [(note, rank) for id, rank in chosen if (note := known[id]) is not None]
+        depth *= 4
+
+
+async def _passing(
+    io: IO, places: Sequence[Place], meets: Meets, wanted: int, known: dict[str, Note | None]
+) -> list[Place]:
+    """The first `wanted` of the places whose notes are there and meet the test."""
+    passing: list[Place] = []
     start = 0
-    # Once they are all read, those that say the same as a better one make way for others.
-    while start < len(ranked) and (
-        len(hits) < wanted or (options.fold and len(distinct(hits, 0, same)) < k)
-    ):
-        missing = wanted - len(hits)
-        if start:
-            # Reading a long list must not hold up everything else on the loop.
-            await io.sleep(0)
-            missing = max(missing, DEPTH)
-        page = ranked[start : start + min(missing, _PAGE)]
+    while len(passing) < wanted and start < len(places):
+        page = places[start : start + min(max(wanted - len(passing), _FEW), _PAGE)]
         start += len(page)
-        unread = [found.id for found in page if found.id not in known]
-        known.update(dict.fromkeys(unread))
-        known.update(await scope.load(io, unread))
-        for found in page:
-            note = known[found.id]
-            if note is not None:
-                why = found.why | weighed(told(note), options)
-                hits.append(Hit(note, fsum(why.values()), why))
-    return sorted(_answering(hits, options), key=place)
+        await _load(io, [id for id, _ in page], known)
+        passing.extend(
+            place for place in page if (note := known[place[0]]) is not None and meets(note)
+        )
+        # Reading a long list must not hold up everything else on the loop.
+        await io.sleep(0)
+    return passing[:wanted]
 
 
-def _answering(hits: list[Hit], options: RecallOptions) -> list[Hit]:
-    """The hits; those that answer a question gain by what it means."""
-    if not (options.answer and options.meaning):
-        return hits
-    meant = {hit.note.id: hit.why.get("meaning", 0.0) / options.meaning for hit in hits}
-    questions = answered(hit.note for hit in hits)
-    gains = {
-        id: weighed({"answer": max(meant[each] for each in asked)}, options)
-        for id, asked in questions.items()
-    }
-    return [_gaining(hit, gains.get(hit.note.id, {})) for hit in hits]
-
-
-def _gaining(hit: Hit, gains: Mapping[str, float]) -> Hit:
-    why = {**hit.why, **gains}
-    return replace(hit, score=fsum(why.values()), why=why) if gains else hit
+async def _load(io: IO, ids: Sequence[str], known: dict[str, Note | None]) -> None:
+    missing = [id for id in ids if id not in known]
+    known.update(dict.fromkeys(missing))
+    known.update(await notes_by_id(io, missing))

@@ -1,27 +1,31 @@
-"""The signals of recall: what each list, the turns around a note, and its own text say for it.
+"""Signals of recall: what the lists, the turns around a note and its own text say for it.
 
-Pure functions from what the engine listed to a number a note; 0 says nothing. `rank` weighs
-and adds them, `search` and `expand` call both.
+A signal is a function from `Evidence` to a number for each note, and one line of `RecallOptions`,
+which gives its name and its weight. `fusion` weighs and adds the numbers.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from heapq import nlargest
-from math import log, sqrt
+from math import isfinite, log, sqrt
+from typing import Any, NamedTuple
 
 from amem_integrations.core.note import Note
+from amem_integrations.errors import InvalidInputError
 from amem_integrations.recall.dates import Days
 from amem_integrations.stores.codec import moment
 
-# BM25 that counts as one: about two rare words, each said once.
+__all__ = ["DEFAULT_OPTIONS", "RecallOptions"]
+
+# The BM25 score that counts as one: about two rare words, each said once.
 _WORDS_UNIT = 8.0
-# Over how many of the best notes the spread of cosines is taken, and how small it may be.
+# How many of the best notes the spread of cosines is taken over, and its least value.
 _BEST = 64
 _LEAST_SPREAD = 0.02
-# How far a list's lowest score is believed to be the floor: fully for a long list, hardly for
-# one of two or three notes, whose lowest score may be as good as its best.
+# A list of so many notes has half of its lowest score as its floor; a longer one, more of it.
 _FEW = 3
-# What the words of a neighbouring turn count, by how many turns later it comes.
+# The weight of the words of a neighbouring turn, by how many turns later it comes.
 _BESIDE: Mapping[int, float] = {-2: 0.5, -1: 0.7, 1: 0.6, 2: 0.4}
 OFFSETS = tuple(_BESIDE)
 _SHARES = [(offset, weight**2) for offset, weight in _BESIDE.items()]
@@ -30,14 +34,9 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 _QUESTION = re.compile("[?？؟]")
 _ASKS = re.compile(r"[?？؟][\s\"')”’」）]*$")
 
-MOST_TOLD = {"statement": 1.0, "length": log(_LONGEST / _SHORTEST)}
-
 
 class Turns(dict[str, int]):
-    """Notes by id with their places (`schema.place_of`), and by those.
-
-    Several stand at one place where a turn was made into several notes.
-    """
+    """The place (`codec.place_of`) of each note by id; a turn of several notes is one place."""
 
     def __init__(self, places: Mapping[str, int]) -> None:
         super().__init__(places)
@@ -46,12 +45,12 @@ class Turns(dict[str, int]):
             self._at[place] = (*self._at.get(place, ()), id)
 
     def beside(self, id: str, offset: int) -> tuple[str, ...]:
-        """The notes among these that come so many turns later in the same session."""
+        """The notes that come so many turns later in the same session."""
         place = self.get(id)
         return () if place is None else self._at.get(place + offset, ())
 
     def best_at(self, values: Mapping[str, float]) -> dict[int, float]:
-        """The greatest value at each place; that of a turn does not rise by its being divided."""
+        """The greatest value at each place: dividing a turn does not raise it."""
         best: dict[int, float] = {}
         for id, place in self.items():
             if id in values:
@@ -59,13 +58,35 @@ class Turns(dict[str, int]):
         return best
 
     def missing_beside(self, ids: Iterable[str]) -> set[int]:
-        """The places around these notes that none of the notes stands at."""
+        """The places around the notes `ids` at which no note is known."""
         places = {self[id] + offset for id in ids if id in self for offset in OFFSETS}
         return places - self._at.keys()
 
 
-def meaning(cosines: Mapping[str, float]) -> dict[str, float]:
-    """How far each note's cosine rises above the list's lowest, in units of its spread.
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of the notes that a search found.
+
+    meanings: nearness by note id, see `relative_nearness`. bm25: scores by note id.
+    speakers: how surely the question asks for the note's speaker, in (0, 1].
+    about: how surely the question asks for each speaker's words.
+    days: the days that the question names. moments: microseconds, by note id.
+    turns: the best notes and the turns around them; None before these were looked up.
+    notes: the notes that were read.
+    """
+
+    meanings: Mapping[str, float] = field(default_factory=dict[str, float])
+    bm25: Mapping[str, float] = field(default_factory=dict[str, float])
+    speakers: Mapping[str, float] = field(default_factory=dict[str, float])
+    about: Mapping[str, float] = field(default_factory=dict[str, float])
+    days: Days | None = None
+    moments: Mapping[str, int] = field(default_factory=dict[str, int])
+    turns: Turns | None = None
+    notes: Mapping[str, Note] = field(default_factory=dict[str, Note])
+
+
+def relative_nearness(cosines: Mapping[str, float]) -> dict[str, float]:
+    """How far each cosine rises above the list's lowest, in units of the list's spread.
 
     The unit is the mean rise of the best notes, so that embedders and namespaces of any spread
     count alike.
@@ -83,11 +104,13 @@ def _floor(scores: Collection[float]) -> float:
     return max(min(scores), 0.0) * len(scores) / (len(scores) + _FEW)
 
 
-def words(bm25: Mapping[str, float], turns: Turns | None = None) -> dict[str, float]:
-    """BM25 of each note and, less, of the turns around it; as a norm, so that the best counts.
+def score_meaning(evidence: Evidence) -> Mapping[str, float]:
+    return evidence.meanings
 
-    turns: the notes to count it for, with those around them; without, each counts alone.
-    """
+
+def score_words(evidence: Evidence) -> Mapping[str, float]:
+    """BM25 of each note and, less, of the turns around it; a norm, so that the best counts."""
+    bm25, turns = evidence.bm25, evidence.turns
     if turns is None:
         return {id: score / _WORDS_UNIT for id, score in bm25.items()}
     around: dict[int, float] = {}
@@ -95,48 +118,184 @@ def words(bm25: Mapping[str, float], turns: Turns | None = None) -> dict[str, fl
         for offset, share in _SHARES:
             there = place - offset
             around[there] = around.get(there, 0.0) + share * score * score
-    found: dict[str, float] = {}
+    scores: dict[str, float] = {}
     for id, place in turns.items():
         squares = bm25.get(id, 0.0) ** 2 + around.get(place, 0.0)
         if squares:
-            found[id] = sqrt(squares) / _WORDS_UNIT
-    return found
+            scores[id] = sqrt(squares) / _WORDS_UNIT
+    return scores
 
 
-def reply(meanings: Mapping[str, float], turns: Turns) -> dict[str, float]:
-    """What the next turn means: a remark is often understood from its answer."""
-    best = turns.best_at(meanings)
-    found = {id: best.get(place + 1, 0.0) for id, place in turns.items()}
-    return {id: value for id, value in found.items() if value}
+def score_reply(evidence: Evidence) -> Mapping[str, float]:
+    """The meaning of the next turn: a remark is often understood from its answer."""
+    turns = evidence.turns or Turns({})
+    best = turns.best_at(evidence.meanings)
+    return {id: best[place + 1] for id, place in turns.items() if best.get(place + 1)}
 
 
-def date(days: Days | None, moments: Mapping[str, int]) -> dict[str, float]:
-    """How near each note's time, in microseconds, is to the days that the question names."""
-    if days is None:
-        return {}
-    return {id: days.worth(moment(said)) for id, said in moments.items()}
-
-
-def answered(notes: Iterable[Note]) -> dict[str, list[str]]:
-    """Those of the notes that come right after a turn with a question, and the ids of what asks."""
+def score_answer(evidence: Evidence) -> Mapping[str, float]:
+    """The meaning of the turn right before, if that has a question."""
     turns: dict[tuple[str, int], list[Note]] = {}
-    for note in notes:
+    for note in evidence.notes.values():
         if note.session is not None and note.sequence is not None:
             turns.setdefault((note.session, note.sequence), []).append(note)
-    found: dict[str, list[str]] = {}
-    for (session, sequence), those in turns.items():
+    scores: dict[str, float] = {}
+    for (session, sequence), notes in turns.items():
         before = turns.get((session, sequence - 1), ())
-        asking = [note.id for note in before if _QUESTION.search(note.content)]
-        if asking:
-            found.update(dict.fromkeys((note.id for note in those), asking))
-    return found
+        questions = [note.id for note in before if _QUESTION.search(note.content)]
+        best = max((evidence.meanings.get(id, 0.0) for id in questions), default=0.0)
+        scores.update(dict.fromkeys((note.id for note in notes), best))
+    return scores
 
 
-def told(note: Note) -> dict[str, float]:
-    """What a note's own text says for it: that it states something, and how much it can say."""
-    text = note.content
-    size = min(max(len(_WORD.findall(text[:2000])), _SHORTEST), _LONGEST)
+def score_speaker(evidence: Evidence) -> Mapping[str, float]:
+    return evidence.speakers
+
+
+def score_date(evidence: Evidence) -> Mapping[str, float]:
+    """How near each note's time is to the days that the question names."""
+    days = evidence.days
+    if days is None:
+        return {}
+    return {id: days.nearness(moment(time)) for id, time in evidence.moments.items()}
+
+
+def score_statement(evidence: Evidence) -> Mapping[str, float]:
+    """1 for a note that does not end in a question."""
+    notes = evidence.notes.items()
+    return {id: 0.0 if _ASKS.search(note.content[-200:]) else 1.0 for id, note in notes}
+
+
+def score_length(evidence: Evidence) -> Mapping[str, float]:
+    """How much a note can say: the logarithm of its number of words."""
+    sizes = {id: len(_WORD.findall(note.content[:2000])) for id, note in evidence.notes.items()}
+    return {id: log(min(max(size, _SHORTEST), _LONGEST) / _SHORTEST) for id, size in sizes.items()}
+
+
+class Signal(NamedTuple):
+    """most: the greatest value for a linked note, if the signal needs the text; else None."""
+
+    score: Callable[[Evidence], Mapping[str, float]]
+    most: float | None
+
+
+def _signal(
+    weight: float, score: Callable[[Evidence], Mapping[str, float]], *, most: float | None = None
+) -> Any:
+    return field(default=weight, metadata={"signal": Signal(score, most)})
+
+
+SHARES = ("superseded", "contested", "asking")
+"""Settings that say what is left of a score; 1 switches one off."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallOptions:
+    """How signals are weighed; 0 switches one off. See `signals` for their units.
+
+    Attributes:
+        meaning: nearness of the text to the query.
+        words: rare words of the query (BM25), those of the turns around included.
+        reply: meaning of the next turn.
+        answer: meaning of the turn before, if that is a question; needs `meaning`.
+        speaker: whose words are asked for.
+        date: when.
+        statement: not a question itself.
+        length: how much a note can say.
+        damping: what a link of weight 1 passes on of a score, in [0, 1]; 0 ignores links.
+        followed: the links of how many hits are followed, the best ones.
+        fan_out: how many linked notes are considered at each hop, the nearest to the query.
+        around: for how many of the best notes the turns around them are looked up.
+        superseded: what is left of the score of a note that ceased to hold. A question in the words
+            of the old one gives it up to twice what its successor has: half puts it behind.
+        contested: what is left of that again where nobody settled whether it holds.
+        asking: what is left of the score of a note that only asks, where sources are weighed.
+        path: how far a way along links must be believed to give all that it can, in [0, 1]; 0 does
+            not ask.
+        drop: whether it gives nothing otherwise.
+        fold: whether notes that say the same as a better one give way to others.
+        diversity: how much unlikeness counts against score, in [0, 1], among the notes to be shown.
+        min_relevance: the least relevance that one of them must reach, or none is shown; None does
+            not ask for relevance. See `relevance`.
+        reranker: reorders the best notes: one of fastembed's cross-encoders by name, a LangChain
+            document compressor, or a function from a query and texts to scores.
+
+    Raises:
+        InvalidInputError: a value lies where it may not.
+
+    Examples:
+        >>> from amem_integrations.recall.signals import RecallOptions
+        >>> RecallOptions(words=0).weights["words"]
+        0
+    """
+
+    meaning: float = _signal(0.5, score_meaning)
+    words: float = _signal(3.0, score_words)
+    reply: float = _signal(0.2, score_reply)
+    answer: float = _signal(0.1, score_answer, most=0.0)
+    speaker: float = _signal(3.0, score_speaker)
+    date: float = _signal(3.5, score_date)
+    statement: float = _signal(0.5, score_statement, most=1.0)
+    length: float = _signal(0.3, score_length, most=log(_LONGEST / _SHORTEST))
+    damping: float = 0.25
+    followed: int = 5
+    fan_out: int = 32
+    around: int = 40
+    superseded: float = 0.5
+    contested: float = 0.9
+    asking: float = 0.5
+    path: float = 0.0
+    drop: bool = False
+    fold: bool = True
+    diversity: float = 0.0
+    min_relevance: float | None = None
+    reranker: Any = None
+
+    def __post_init__(self) -> None:
+        weights = self.weights
+        if not (min(weights.values()) >= 0 and self.meaning + self.words > 0):
+            raise InvalidInputError(
+                "Signal weights are 0 or more, and meaning or words is above 0; got "
+                f"{', '.join(f'{name}={weight}' for name, weight in weights.items())}."
+            )
+        for name in ("damping", *SHARES, "path", "diversity"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InvalidInputError(f"{name} lies in [0, 1]; got {getattr(self, name)}.")
+        check_relevance(self.min_relevance)
+        for name, least in (("followed", 1), ("fan_out", 1), ("around", 0)):
+            if getattr(self, name) < least:
+                raise InvalidInputError(f"{name} is at least {least}; got {getattr(self, name)}.")
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each signal, by name."""
+        return {name: getattr(self, name) for name in SIGNALS}
+
+
+def check_relevance(least: object) -> None:
+    """Raise InvalidInputError if this can be no `min_relevance`."""
+    if least is None:
+        return
+    if isinstance(least, bool) or not isinstance(least, int | float) or not isfinite(least):
+        raise InvalidInputError(f"min_relevance is a number, such as 0.6, or None; got {least!r}.")
+
+
+SIGNALS: Mapping[str, Signal] = {
+    setting.name: setting.metadata["signal"]
+    for setting in fields(RecallOptions)
+    if setting.metadata
+}
+DEFAULT_OPTIONS = RecallOptions()
+"""What a memory searches with by default."""
+
+
+def score_lists(evidence: Evidence) -> dict[str, Mapping[str, float]]:
+    """The values of each signal that needs no text."""
+    return {name: signal.score(evidence) for name, signal in SIGNALS.items() if signal.most is None}
+
+
+def score_texts(evidence: Evidence) -> dict[str, Mapping[str, float]]:
+    """The values of each signal that needs the notes' text."""
     return {
-        "statement": 0.0 if _ASKS.search(text[-200:]) else 1.0,
-        "length": log(size / _SHORTEST),
+        name: signal.score(evidence) for name, signal in SIGNALS.items() if signal.most is not None
     }

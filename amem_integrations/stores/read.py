@@ -4,7 +4,7 @@ Queries by meaning and words live in `recall`; writing lives in `writing.py`.
 """
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from amem_integrations.core.filters import EVERYTHING, Condition, both, ids, match
@@ -69,13 +69,14 @@ async def with_links(io: IO, notes: Sequence[Note]) -> list[Note]:
     """
     if not notes:
         return []
-    namespace = notes[0].namespace
-    incoming = await backlinks(io, namespace, [note.id for note in notes])
-    known = {note.id for note in notes} | {
-        link.source for links in incoming.values() for link in links
-    }
-    unknown = {link.to for note in notes for link in note.outgoing} - known
-    known |= await existing(io, sorted(unknown), namespace)
+    owners = [note.id for note in notes]
+    targets = {link.to for note in notes for link in note.outgoing}.difference(owners)
+    ends: tuple[Condition, ...] = (match("link_ids", *owners),)
+    if targets:
+        ends += (ids(sorted(targets)),)
+    points = await every_point(io, within(notes[0].namespace, AnyOf(ends)), fields=("links",))
+    known = {*owners, *(point.id for point in points)}
+    incoming = _links_to(set(owners), points)
     return [
         replace(
             note,
@@ -106,10 +107,13 @@ async def backlinks(
     io: IO, namespace: Namespace, note_ids: Sequence[str]
 ) -> Mapping[str, list[Link]]:
     """The links that other notes of the namespace made to each of `note_ids`."""
-    found: dict[str, list[Link]] = {}
-    targets = set(note_ids)
     where = within(namespace, match("link_ids", *note_ids))
-    for point in await every_point(io, where, fields=("links",)):
+    return _links_to(set(note_ids), await every_point(io, where, fields=("links",)))
+
+
+def _links_to(targets: Collection[str], points: Iterable[Point]) -> dict[str, list[Link]]:
+    found: dict[str, list[Link]] = {}
+    for point in points:
         for data in point.payload["links"]:
             if data["to"] in targets:
                 found.setdefault(data["to"], []).append(link_from(point.id, data))

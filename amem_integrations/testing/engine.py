@@ -85,6 +85,19 @@ class EngineContract(ABC):
         assert near[0].score >= near[1].score >= near[2].score
         assert none == []
 
+    async def test_a_query_returns_the_payload_fields_it_asks_for(self, engine: Engine) -> None:
+        await engine.insert([_point(1, EAST, created_at=5, content="tea")])
+        fields = ((), ("created_at",), ("content",), ("missing",))
+        lists = await engine.query([Query(EAST, EVERYTHING, 1, fields=each) for each in fields])
+        assert [dict(hit.payload) for [hit] in lists] == [
+            {},
+            {"created_at": 5},
+            {"content": "tea"},
+            {},
+        ]
+        [[hit]] = await engine.query([Query(EAST, EVERYTHING, 1, fields=None)])
+        assert hit.payload["content"] == "tea"
+
     async def test_sparse_queries_find_shared_terms(self, engine: Engine) -> None:
         await engine.insert([_point(1, EAST, terms=(1, 2)), _point(2, EAST, terms=(2,))])
         await engine.insert([_point(3, EAST, terms=(5,))])

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from amem_integrations.cli import eval as evaluating
 from amem_integrations.cli.app import app
 from amem_integrations.evaluation.recall import timed
-from amem_integrations.recall.options import DEFAULT_OPTIONS, SHARES
+from amem_integrations.recall.signals import DEFAULT_OPTIONS, SHARES
 from tests.evaluation.samples import lines, locomo, written
 from tests.support import EMBEDDER, chat_model
 

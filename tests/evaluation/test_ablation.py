@@ -4,7 +4,7 @@ import pytest
 
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.ablation import switches, with_settings, without
-from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
+from amem_integrations.recall.signals import DEFAULT_OPTIONS, RecallOptions
 
 
 def test_signals_are_the_options_that_may_be_zero() -> None:

@@ -20,7 +20,7 @@ from amem_integrations.evaluation.recall import (
     timed,
 )
 from amem_integrations.evaluation.vectors import DenseBaseline, stored_text
-from amem_integrations.recall.options import RecallOptions
+from amem_integrations.recall.signals import RecallOptions
 from amem_integrations.testing import HashEmbedder
 from tests.evaluation.samples import beam, written
 from tests.support import chat_model, open_memory

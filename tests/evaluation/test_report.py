@@ -25,7 +25,7 @@ from amem_integrations.evaluation.report import (
     percentiles,
     score,
 )
-from amem_integrations.recall.options import DEFAULT_OPTIONS, RecallOptions
+from amem_integrations.recall.signals import DEFAULT_OPTIONS, RecallOptions
 from tests.evaluation.samples import BOAT
 
 Held = tuple[Filled, QuestionEmbedder]

@@ -13,7 +13,7 @@ from llama_index.core.tools import RetrieverTool
 from amem_integrations import AgenticMemory
 from amem_integrations.errors import InvalidInputError, StoreClosedError
 from amem_integrations.llama_index import AMemRetriever
-from amem_integrations.recall.options import SIGNALS
+from amem_integrations.recall.signals import SIGNALS
 from amem_integrations.testing.llama_index import ScriptedLLM
 from tests.support import chat_model, open_memory
 

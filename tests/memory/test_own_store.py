@@ -49,6 +49,11 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True)) / size if size else 0.0
 
 
+def chosen(point: Point, fields: tuple[str, ...] | None) -> dict[str, Any]:
+    payload = point.payload
+    return {name: payload[name] for name in payload if fields is None or name in fields}
+
+
 class DictEngine:
     """An `Engine` in sixty lines, as a stranger would write it. Without IDF."""
 
@@ -78,12 +83,12 @@ class DictEngine:
             if not isinstance(query.vector, SparseVector):
                 if point.dense:
                     best = max(cosine(query.vector, vector) for vector in point.dense)
-                    scores.append(Scored(point.id, best))
+                    scores.append(Scored(point.id, best, chosen(point, query.fields)))
             elif point.sparse is not None:
                 weights = dict(zip(query.vector.indices, query.vector.values, strict=True))
                 pairs = zip(point.sparse.indices, point.sparse.values, strict=True)
                 if total := sum(weights.get(index, 0.0) * value for index, value in pairs):
-                    scores.append(Scored(point.id, total))
+                    scores.append(Scored(point.id, total, chosen(point, query.fields)))
         return sorted(scores, key=lambda hit: -hit.score)[: query.limit]
 
     async def scroll(
@@ -106,10 +111,7 @@ class DictEngine:
             if start_from is not None:
                 found = [p for p in found if sign * p.payload[order_by] >= sign * start_from]
             found.sort(key=lambda point: sign * point.payload[order_by])
-        return [
-            Point(p.id, {k: v for k, v in p.payload.items() if fields is None or k in fields})
-            for p in found[:limit]
-        ]
+        return [Point(point.id, chosen(point, fields)) for point in found[:limit]]
 
     async def count(self, where: Condition) -> int:
         return sum(meets(point, where) for point in self._open().values())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from amem_integrations.core.filters import Condition, HasId
+from amem_integrations.core.filters import Condition
 from amem_integrations.core.io import Point, Query, Scored, SparseVector, SyncIO
 from amem_integrations.core.note import Link, Status, make_note
 from amem_integrations.stores.codec import note_point
@@ -23,8 +23,6 @@ class CannedEngine:
     queries: list[Query] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     read: set[str] = field(default_factory=set)
-    answered: set[str] = field(default_factory=set)
-    scrolled: list[Condition] = field(default_factory=list)
 
     async def query(self, queries: Sequence[Query]) -> list[list[Scored]]:
         self.calls.append("query")
@@ -34,8 +32,11 @@ class CannedEngine:
     def _answer(self, query: Query) -> list[Scored]:
         scores = self.answers.pop(0)
         ordered = sorted(scores.items(), key=lambda item: -item[1])[: query.limit]
-        self.answered.update(id for id, _ in ordered)
-        return [Scored(id, score) for id, score in ordered]
+        return [Scored(id, score, self._payload(id, query.fields)) for id, score in ordered]
+
+    def _payload(self, id: str, fields: tuple[str, ...] | None) -> dict[str, Any]:
+        payload = self.points[id].payload if id in self.points else {}
+        return {name: payload[name] for name in payload if fields is None or name in fields}
 
     async def get(self, ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         self.calls.append("get")
@@ -44,24 +45,19 @@ class CannedEngine:
 
     async def facet(self, key: str, where: Condition, *, limit: int, exact: bool) -> dict[str, int]:
         self.calls.append("facet")
-        return dict(Counter(self._values(key)))
-
-    def _values(self, key: str) -> list[str]:
-        return [p.payload[key] for p in self.points.values() if key in p.payload]
+        return dict(Counter(p.payload[key] for p in self.points.values() if key in p.payload))
 
     async def scroll(
-        self, where: Condition, *, limit: int, order_by: str, fields: tuple[str, ...]
+        self,
+        where: Condition,
+        *,
+        limit: int,
+        order_by: str | None = None,
+        fields: tuple[str, ...] | None = None,
     ) -> list[Point]:
-        """The points asked for by id; or that no query answered, as what is around those it did."""
+        """The points with a place, as what is around those that queries answered."""
         self.calls.append("scroll")
-        self.scrolled.append(where)
-        found = [
-            point
-            for id, point in self.points.items()
-            if (id in where.ids if isinstance(where, HasId) else id not in self.answered)
-            and order_by in point.payload
-        ]
-        return sorted(found, key=lambda point: point.payload[order_by])[:limit]
+        return [point for point in self.points.values() if "place" in point.payload][:limit]
 
     async def count(self, where: Condition) -> int:
         self.calls.append("count")

@@ -74,25 +74,25 @@ def test_what_only_looks_like_a_date_is_none(query: str) -> None:
 @given(st.text(max_size=80))
 def test_any_text_can_be_read(query: str) -> None:
     days = days_in(query, NOW)
-    assert days is None or 0 <= days.worth(NOW) <= 1
+    assert days is None or 0 <= days.nearness(NOW) <= 1
 
 
 def test_a_time_counts_most_within_and_less_the_further_from_it() -> None:
     days = Days(2023, 5, 7)
     within = datetime(2023, 5, 7, 23, tzinfo=UTC)
-    assert days.worth(within) == 1.0
-    later = [days.worth(within + timedelta(days=n)) for n in (2, 7, 30, 300)]
-    earlier = [days.worth(within - timedelta(days=n)) for n in (2, 7, 30, 300)]
+    assert days.nearness(within) == 1.0
+    later = [days.nearness(within + timedelta(days=n)) for n in (2, 7, 30, 300)]
+    earlier = [days.nearness(within - timedelta(days=n)) for n in (2, 7, 30, 300)]
     assert 1 > later[0] > later[1] > later[2] > later[3] >= 0
     assert all(before < after for before, after in zip(earlier, later, strict=True))
 
 
 def test_a_month_holds_all_of_its_days_and_no_year_means_any() -> None:
-    assert Days(None, 2).worth(datetime(2024, 2, 29, 23, tzinfo=UTC)) == 1.0
-    assert Days(None, 2).worth(datetime(2024, 3, 1, tzinfo=UTC)) == pytest.approx(1.0, abs=0.01)
-    assert Days(None, 2, 29).worth(datetime(2023, 2, 28, tzinfo=UTC)) == 1.0
+    assert Days(None, 2).nearness(datetime(2024, 2, 29, 23, tzinfo=UTC)) == 1.0
+    assert Days(None, 2).nearness(datetime(2024, 3, 1, tzinfo=UTC)) == pytest.approx(1.0, abs=0.01)
+    assert Days(None, 2, 29).nearness(datetime(2023, 2, 28, tzinfo=UTC)) == 1.0
 
 
 def test_a_year_alone_says_little() -> None:
-    assert Days(2023).worth(datetime(2023, 8, 1, tzinfo=UTC)) < 0.5
-    assert Days(2023).worth(datetime(2024, 1, 1, tzinfo=UTC)) == 0.0
+    assert Days(2023).nearness(datetime(2023, 8, 1, tzinfo=UTC)) < 0.5
+    assert Days(2023).nearness(datetime(2024, 1, 1, tzinfo=UTC)) == 0.0

@@ -10,9 +10,9 @@ from amem_integrations import AgenticMemory
 from amem_integrations.core.io import run
 from amem_integrations.core.note import Hit, make_note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.recall.dedupe import distinct, diverse, same_as
-from amem_integrations.recall.options import RecallOptions
+from amem_integrations.recall.dedupe import diversify, fold_duplicates, same_as
 from amem_integrations.recall.search import DEPTH, search
+from amem_integrations.recall.signals import RecallOptions
 from tests.recall.canned import Canned
 from tests.support import open_memory
 
@@ -69,12 +69,12 @@ def test_the_same_words_of_another_speaker_are_another_note() -> None:
 
 def test_of_notes_that_say_the_same_the_best_takes_the_place() -> None:
     hits = [hit("tea", 3, key="a"), hit("Tea!", 2, key="b"), hit("coffee", 1)]
-    assert texts(distinct(hits, 2, {})) == ["tea", "coffee"]
+    assert texts(fold_duplicates(hits, 2, {})) == ["tea", "coffee"]
 
 
 def test_a_duplicate_stays_where_nothing_else_takes_the_place() -> None:
     hits = [hit("tea", 3, key="a"), hit("Tea!", 2, key="b"), hit("coffee", 1)]
-    assert texts(distinct(hits, 3, {})) == ["tea", "coffee", "Tea!"]
+    assert texts(fold_duplicates(hits, 3, {})) == ["tea", "coffee", "Tea!"]
 
 
 @pytest.fixture
@@ -133,22 +133,22 @@ ALIKE = [
 
 
 def test_without_diversity_the_best_are_taken() -> None:
-    assert texts(diverse(ALIKE, 2, 0.0)) == texts(ALIKE[:2])
+    assert texts(diversify(ALIKE, 2, 0.0)) == texts(ALIKE[:2])
 
 
 def test_with_diversity_what_is_much_like_a_better_one_gives_way() -> None:
-    assert texts(diverse(ALIKE, 2, 0.5)) == ["green tea in the morning", "a boat called Susie"]
+    assert texts(diversify(ALIKE, 2, 0.5)) == ["green tea in the morning", "a boat called Susie"]
 
 
 def test_the_best_is_always_chosen_and_no_more_than_there_are() -> None:
     for diversity in (0.1, 1.0):
-        assert texts(diverse(ALIKE, 9, diversity)) == texts(ALIKE)
-        assert texts(diverse(ALIKE, 1, diversity)) == texts(ALIKE[:1])
+        assert texts(diversify(ALIKE, 9, diversity)) == texts(ALIKE)
+        assert texts(diversify(ALIKE, 1, diversity)) == texts(ALIKE[:1])
 
 
 def test_equal_scores_are_told_apart_by_likeness_alone() -> None:
     level = [hit("tea tea", 1.0), hit("tea", 1.0), hit("boat", 1.0)]
-    assert texts(diverse(level, 2, 0.3)) == ["tea tea", "boat"]
+    assert texts(diversify(level, 2, 0.3)) == ["tea tea", "boat"]
 
 
 def test_a_memory_can_prefer_unlike_notes() -> None:

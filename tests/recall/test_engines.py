@@ -12,8 +12,8 @@ from amem_integrations.core.filters import EVERYTHING
 from amem_integrations.core.io import AsyncIO, SyncIO, run
 from amem_integrations.core.note import Hit, Link, Status, make_note
 from amem_integrations.embedders.sparse import resolve_sparse
-from amem_integrations.recall.options import RecallOptions
 from amem_integrations.recall.search import search
+from amem_integrations.recall.signals import RecallOptions
 from amem_integrations.stores.codec import note_point
 from amem_integrations.stores.open import Encoders, Store, open_store
 from amem_integrations.stores.server.client import open_client

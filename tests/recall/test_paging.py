@@ -9,7 +9,7 @@ import pytest
 from amem_integrations.core.filters import EVERYTHING, Condition
 from amem_integrations.core.io import Point, Query, Scored, SyncIO, run
 from amem_integrations.core.note import Note, make_note
-from amem_integrations.recall.paging import nearest, newest
+from amem_integrations.recall.search import nearest, newest
 from amem_integrations.stores.codec import note_point
 from amem_integrations.testing import HashEmbedder
 

@@ -9,11 +9,10 @@ from amem_integrations.core.filters import Any, Match, Not, Range
 from amem_integrations.core.io import AsyncIO, SparseVector, run
 from amem_integrations.core.note import Hit
 from amem_integrations.errors import InvalidFilterError, InvalidInputError
-from amem_integrations.recall.lists import listed
-from amem_integrations.recall.options import RecallOptions
-from amem_integrations.recall.query import read_question
-from amem_integrations.recall.scope import scope_of
+from amem_integrations.recall.fusion import list_notes
+from amem_integrations.recall.query import read_question, scope_of
 from amem_integrations.recall.search import MAX_EMBEDDED_CHARS, search
+from amem_integrations.recall.signals import RecallOptions
 from amem_integrations.stores.codec import micros, within
 from tests.recall.canned import NOW, Canned
 
@@ -46,15 +45,15 @@ def test_hits_come_best_first_with_contributions_that_sum_to_the_score(three: Ca
         assert hit.via is None
 
 
-def test_a_search_takes_five_round_trips_and_reads_each_note_once(three: Canned) -> None:
+def test_a_search_takes_few_round_trips_and_reads_each_note_once(three: Canned) -> None:
     find(three)
-    assert three.engine.calls == ["facet", "query", "scroll", "get", "query"]
+    assert three.engine.calls == ["facet", "query", "get", "query"]
     assert three.embedder.texts == ["what about it"]
 
 
 def test_without_hops_there_is_no_query_for_links(three: Canned) -> None:
     assert names(find(three, hops=0)) == ["cache", "lunch", "holiday"]
-    assert three.engine.calls == ["facet", "query", "scroll", "get"]
+    assert three.engine.calls == ["facet", "query", "get"]
 
 
 def test_every_query_is_scoped_to_the_namespace_and_idf_is_taken_over_it(three: Canned) -> None:
@@ -105,7 +104,7 @@ def test_zero_k_asks_nothing(three: Canned) -> None:
 def test_a_million_k_asks_for_no_more_than_there_is(three: Canned) -> None:
     assert len(find(three, k=1_000_000, hops=0)) == 3
     assert {query.limit for query in three.engine.queries} == {3}
-    assert three.engine.calls == ["facet", "count", "query", "scroll", "get"]
+    assert three.engine.calls == ["facet", "count", "query", "get"]
 
 
 def test_a_million_k_in_an_empty_namespace_finds_nothing(canned: Canned) -> None:
@@ -241,8 +240,9 @@ def cosines(canned: Canned, depth: int) -> set[str]:
     question, options = read_question("the", (), NOW), RecallOptions(words=0.0, around=0)
     nothing = SparseVector((), ())
     scope = scope_of(NS, None, None)
-    lists = run(listed(canned.io, scope, question, [1.0, 0.0], nothing, depth, options))
-    return set(lists.cosines)
+    io = canned.io
+    lists = run(list_notes(io, scope, question, [1.0, 0.0], nothing, depth, options))
+    return set(lists.evidence.meanings)
 
 
 @pytest.mark.parametrize(("depth", "held"), [(3, "ab"), (5, "abcd")])

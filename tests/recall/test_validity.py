@@ -1,4 +1,4 @@
-"""Notes that ceased to hold make way for those that stand."""
+"""Outdated notes, and notes of less trusted sources, make way for others."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -6,9 +6,9 @@ from math import fsum
 
 import pytest
 
-from amem_integrations.core.note import Hit, Link, make_note
-from amem_integrations.recall.options import DEFAULT_OPTIONS
-from amem_integrations.recall.validity import standing
+from amem_integrations.core.note import Hit, Link, Note, make_note
+from amem_integrations.recall.signals import DEFAULT_OPTIONS
+from amem_integrations.recall.validity import demote_outdated, only_asks, weigh_sources
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -24,7 +24,7 @@ OPEN = hit("The cache has 512 entries.", 2.0, valid_until=NOW, contested_by=("x"
 
 
 def shown(hits: list[Hit], at: datetime) -> list[str]:
-    return [each.note.content for each in standing(hits, at, DEFAULT_OPTIONS)]
+    return [each.note.content for each in demote_outdated(hits, at, DEFAULT_OPTIONS)]
 
 
 def test_what_holds_comes_before_what_ceased_to_hold() -> None:
@@ -44,26 +44,72 @@ def test_a_note_comes_after_the_one_that_took_its_place_however_well_it_fits(kin
     assert shown(given, NOW + timedelta(days=2)) == [
         each.note.content for each in (new, third, old)
     ]
-    assert standing([old, new], NOW - timedelta(days=1), DEFAULT_OPTIONS)[0] == old
+    assert demote_outdated([old, new], NOW - timedelta(days=1), DEFAULT_OPTIONS)[0] == old
 
 
 def test_before_that_the_old_note_comes_first() -> None:
-    assert standing([OLD, NEW], NOW - timedelta(seconds=1), DEFAULT_OPTIONS) == [OLD, NEW]
+    assert demote_outdated([OLD, NEW], NOW - timedelta(seconds=1), DEFAULT_OPTIONS) == [OLD, NEW]
 
 
 @pytest.mark.parametrize("given", [OLD, OPEN])
 def test_what_a_note_lost_is_told_and_sums_to_its_score(given: Hit) -> None:
-    [found] = standing([given], NOW, DEFAULT_OPTIONS)
+    [found] = demote_outdated([given], NOW, DEFAULT_OPTIONS)
     assert found.why["superseded"] == -1.0
     assert found.score == fsum(found.why.values())
 
 
 def test_an_open_contradiction_costs_a_little_more() -> None:
-    [settled, contested] = standing([OPEN, OLD], NOW, DEFAULT_OPTIONS)
+    [settled, contested] = demote_outdated([OPEN, OLD], NOW, DEFAULT_OPTIONS)
     assert settled.note == OLD.note
     assert contested.why["contested"] == pytest.approx(-0.1)
 
 
 def test_hits_that_nobody_contradicts_stay_the_very_same() -> None:
-    [found] = standing([NEW], NOW, DEFAULT_OPTIONS)
+    [found] = demote_outdated([NEW], NOW, DEFAULT_OPTIONS)
     assert found is NEW
+
+
+# -- sources -----------------------------------------------------------------------------------
+
+
+def sources(note: Note) -> float:
+    return 0.9 if note.source == "user" else 0.3
+
+
+PLANTED, TOLD = hit("The cache holds 9 entries.", 2.0), hit("It holds 512.", 1.0, source="user")
+
+
+def test_what_a_better_source_says_comes_before_what_fits_better() -> None:
+    found = weigh_sources([PLANTED, TOLD], sources, DEFAULT_OPTIONS)
+    assert [each.note for each in found] == [TOLD.note, PLANTED.note]
+    assert found[1].why["source"] == pytest.approx(-2.0 * 2 / 3)
+    assert found[1].score == fsum(found[1].why.values())
+
+
+def test_nothing_changes_where_all_are_of_one_kind() -> None:
+    hits = [PLANTED, replace(PLANTED, score=1.0)]
+    assert weigh_sources(hits, sources, DEFAULT_OPTIONS) == hits
+    assert weigh_sources([], sources, DEFAULT_OPTIONS) == []
+
+
+def test_a_note_that_only_asks_makes_way_for_one_that_states_something() -> None:
+    asking = hit("How many entries does the cache hold?", 1.5, source="user")
+    found = weigh_sources([asking, TOLD], sources, DEFAULT_OPTIONS)
+    assert [each.note for each in found] == [TOLD.note, asking.note]
+    assert found[1].why == {**asking.why, "asking": -0.75}
+    assert weigh_sources([asking], sources, replace(DEFAULT_OPTIONS, asking=1.0)) == [asking]
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("How many?", True),
+        ("Really? And when? ", True),
+        ("多少？", True),
+        ("It is 512. Or is it?", False),
+        ("Is it? It is", False),
+        ("It is 512.", False),
+    ],
+)
+def test_only_asking_is_told_from_stating(text: str, asks: bool) -> None:
+    assert only_asks(text) is asks

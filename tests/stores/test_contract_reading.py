@@ -59,6 +59,28 @@ async def test_a_query_stays_within_its_condition_and_limit(engine: Driven) -> N
     assert {hit.id for hit in hits} <= {id_of(n) for n in range(5, 10)}
 
 
+@pytest.mark.parametrize(
+    ("fields", "payload"),
+    [
+        ((), {}),
+        (("place",), {"place": 7}),
+        (("place", "created_at"), {"place": 7, "created_at": NOW}),
+        (("place", "speaker"), {"place": 7, "speaker": "Ada"}),
+        (("used_at",), {}),
+    ],
+)
+async def test_a_match_comes_with_the_fields_that_its_query_names(
+    engine: Driven, fields: tuple[str, ...], payload: dict[str, Any]
+) -> None:
+    await engine.insert([point(1, [EAST], place=7, created_at=NOW, speaker="Ada")])
+    ((hit,), (whole,)) = await engine.query(
+        [Query(EAST, EVERYTHING, 1, fields=fields), Query(EAST, EVERYTHING, 1, fields=None)]
+    )
+    assert hit.payload == payload
+    [stored] = await engine.get([hit.id])
+    assert whole.payload == stored.payload
+
+
 async def test_each_query_gets_its_own_list(engine: Driven) -> None:
     await engine.insert([point(1, [EAST], {5: 1.0}), point(2, [NORTH], {6: 1.0})])
     lists = await engine.query(

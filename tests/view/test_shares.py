@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from amem_integrations import Hit, Note
-from amem_integrations.recall.options import SHARES, SIGNALS
+from amem_integrations.recall.signals import SHARES, SIGNALS
 from amem_integrations.view.templating import shares_of
 
 DOCUMENTED = Path(__file__).parents[2] / "cookbook" / "docs" / "view.md"

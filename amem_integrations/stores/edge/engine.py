@@ -15,6 +15,7 @@ from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.io import Fields, Point, Query, Scored, SparseVector, Vector
 from amem_integrations.errors import InvalidFilterError, StoreClosedError, StoreError
 from amem_integrations.stores.checks import check_condition, check_points, check_query, is_id
+from amem_integrations.stores.codec import INDEXES, Index
 from amem_integrations.stores.edge.shards import Shard
 
 _DENSE, _SPARSE = "dense", "bm25"
@@ -48,7 +49,8 @@ class EdgeEngine:
         request = edge.QueryBatchRequest([_request(query) for query in queries])
         with self._open().use() as opened:
             lists = opened.query_batch(request)
-        return [[_scored(hit) for hit in hits] for hits in lists]
+            numbers = _numbers(opened, queries, lists)
+        return [[_scored(hit, numbers) for hit in hits] for hits in lists]
 
     async def scroll(
         self,
@@ -210,8 +212,36 @@ def point_of(record: edge.Record) -> Point:
     )
 
 
-def _scored(hit: edge.ScoredPoint) -> Scored:
-    return Scored(str(hit.id), hit.score)
+def _scored(hit: edge.ScoredPoint, numbers: Mapping[str, Mapping[str, Any]]) -> Scored:
+    id = str(hit.id)
+    return Scored(id, hit.score, hit.payload or numbers.get(id, {}))
+
+
+def _numbers(
+    opened: edge.EdgeShard, queries: Sequence[Query], lists: Sequence[Sequence[edge.ScoredPoint]]
+) -> dict[str, dict[str, Any]]:
+    """The indexed numbers that queries want of their matches: read from the index, not the disk."""
+    wanted: dict[str, set[str]] = {}
+    for query, hits in zip(queries, lists, strict=True):
+        if query.fields and _are_numbers(query.fields):
+            for name in query.fields:
+                wanted.setdefault(name, set()).update(str(hit.id) for hit in hits)
+    found: dict[str, dict[str, Any]] = {}
+    for name, some in wanted.items():
+        request = edge.ScrollRequest(
+            limit=len(some),
+            filter=compile_filter(HasId(tuple(some))),
+            with_payload=False,
+            order_by=edge.OrderBy(name, edge.Direction.Asc, None),
+        )
+        records, _ = opened.scroll(request) if some else ([], None)
+        for record in records:
+            found.setdefault(str(record.id), {})[name] = record.order_value
+    return found
+
+
+def _are_numbers(fields: Collection[str]) -> bool:
+    return all(INDEXES.get(name) is Index.INTEGER for name in fields)
 
 
 def _request(query: Query) -> edge.QueryRequest:
@@ -225,8 +255,14 @@ def _request(query: Query) -> edge.QueryRequest:
         query=nearest,
         filter=compile_filter(query.where),
         params=edge.SearchParams(idf=corpus),
-        with_payload=False,
+        with_payload=_payload_of(query),
     )
+
+
+def _payload_of(query: Query) -> bool | list[str]:
+    if query.fields is None:
+        return True
+    return False if _are_numbers(query.fields) else list(query.fields)
 
 
 def _sparse(vector: SparseVector) -> edge.SparseVector:

@@ -314,19 +314,22 @@ def _sparse(vector: SparseVector) -> models.SparseVector:
 
 
 def _scored(hit: models.ScoredPoint) -> Scored:
-    return Scored(str(hit.id), round(hit.score, _DIGITS))
+    return Scored(str(hit.id), round(hit.score, _DIGITS), _payload(hit.payload))
 
 
 def _point(record: models.Record) -> Point:
     vectors = cast("dict[str, Any]", record.vector) if isinstance(record.vector, dict) else {}
     sparse = vectors.get(SPARSE)
-    payload = {name: value for name, value in (record.payload or {}).items() if name != WRITE}
     return Point(
         str(record.id),
-        payload,
+        _payload(record.payload),
         vectors.get(DENSE) or (),
         None if sparse is None else SparseVector(tuple(sparse.indices), tuple(sparse.values)),
     )
+
+
+def _payload(stored: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (stored or {}).items() if name != WRITE}
 
 
 def _can_match(query: Query) -> bool:
@@ -351,7 +354,7 @@ def _request(query: Query) -> models.QueryRequest:
         filter=to_filter(query.where),
         params=params,
         limit=query.limit,
-        with_payload=False,
+        with_payload=True if query.fields is None else list(query.fields) or False,
     )
 
 
