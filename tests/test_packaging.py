@@ -20,9 +20,9 @@ DATA = {
     "demo_data/product_team_questions.json",
     "evaluation/qa/paper.json",
     "evaluation/qa/report.html.jinja",
-    "models/minilm/NOTICE",
-    "models/minilm/tokenizer.json",
-    "models/minilm/tokenizer_config.json",
+    "embedders/minilm/NOTICE",
+    "embedders/minilm/tokenizer.json",
+    "embedders/minilm/tokenizer_config.json",
     "py.typed",
 }
 
@@ -64,7 +64,7 @@ def test_a_wheel_brings_its_licences(wheel: zipfile.ZipFile) -> None:
 
 
 def test_what_others_made_is_named_in_the_notice() -> None:
-    assert "models/minilm/" in (ROOT / "NOTICE").read_text()
+    assert "embedders/minilm/" in (ROOT / "NOTICE").read_text()
 
 
 def test_a_wheel_is_small(wheel: zipfile.ZipFile) -> None:
