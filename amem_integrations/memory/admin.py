@@ -1,6 +1,6 @@
 """`memory.admin`: what an operator does: check and repair, health, transfer, deletion in bulk."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from amem_integrations import __version__
@@ -10,7 +10,7 @@ from amem_integrations.admin.check import Finding, check
 from amem_integrations.admin.copy import copy
 from amem_integrations.admin.export import export
 from amem_integrations.admin.health import Health, Lenses, measure
-from amem_integrations.admin.import_ import Imported, Line
+from amem_integrations.admin.import_ import Imported
 from amem_integrations.core.io import IO, async_form, run, sync_form
 from amem_integrations.core.namespace import as_namespace
 from amem_integrations.errors import InvalidInputError
@@ -28,10 +28,7 @@ class Admin(MemoryPart):
 
     @sync_form
     async def retry(self, io: IO) -> int:
-        """`resume`, parked notes included: those that were given up after repeated failures.
-
-        Raises:
-            StoreError: the store cannot be read or written.
+        """Form every raw note, and the parked ones that failed too often or were reverted.
 
         Examples:
             >>> note = memory.add("Understood, and then not")
@@ -46,17 +43,13 @@ class Admin(MemoryPart):
 
     @sync_form
     async def forget_namespace(self, io: IO, namespace: NamespaceLike) -> Forgotten:
-        """Remove every note of exactly this namespace, and what model calls took for it.
+        """Delete every note of exactly this namespace, and its usage records.
 
         Args:
             namespace: one label or several.
 
         Returns:
-            How much was removed.
-
-        Raises:
-            InvalidInputError: this can be no namespace.
-            StoreError: it could not be removed.
+            What was removed.
 
         Examples:
             >>> _ = memory.add_many(["Tea at four", "Coffee at five"], namespace=("org", "calvin"))
@@ -78,21 +71,20 @@ class Admin(MemoryPart):
     async def forget_where(
         self, io: IO, filter: Mapping[str, Any], *, namespace: NamespaceLike
     ) -> Forgotten:
-        """Remove every note of the namespace that meets a filter, and what each had caused.
+        """Delete every note of the namespace that meets a filter, and what each had caused.
 
-        Which they are is settled before the first is removed.
+        The notes are selected before the first is deleted.
 
         Args:
             filter: conditions, as for `search`.
             namespace: one label or several.
 
         Returns:
-            How much was removed, and what has to be formed anew without it.
+            What was removed, and what must be formed again without it.
 
         Raises:
-            InvalidFilterError: the filter means nothing, or asks for nothing.
-            InvalidInputError: this can be no namespace.
-            StoreError: not all of them could be removed.
+            InvalidFilterError: the filter is invalid or empty.
+            StoreError: not all notes could be deleted.
 
         Examples:
             >>> _ = memory.add("Tea at four", namespace="house", speaker="Ada")
@@ -113,18 +105,13 @@ class Admin(MemoryPart):
 
     @sync_form
     async def health(self, io: IO, namespace: NamespaceLike | None = None) -> Health:
-        """How a namespace is doing: a report of figures, with what they mean and when to worry.
+        """Report the health of a namespace: figures, their meaning, and when to worry.
 
-        A mapping of names to numbers, too. It reads every note of the namespace with its history.
+        The report is also a mapping of names to numbers. It reads every note with its history.
 
         Args:
-            namespace: one label or several. None: the whole memory, of which there are only the
-                notes by status and every event counted since opening (dropped, failed, redone);
-                that is quick.
-
-        Raises:
-            InvalidInputError: this can be no namespace.
-            StoreError: the store cannot be read.
+            namespace: one label or several. None: only the notes by status and the events counted
+                since opening, of the whole memory; that is quick.
 
         Examples:
             >>> _ = memory.add("Tea at four", namespace="house")
@@ -143,7 +130,7 @@ class Admin(MemoryPart):
     ahealth = async_form(health)
 
     def count_event(self, event: str) -> None:
-        """Count something that an adapter skipped or failed at, so that `health` shows it.
+        """Count an event, such as what an adapter skipped, for `health` to show.
 
         Args:
             event: a short name with dots.
@@ -157,10 +144,7 @@ class Admin(MemoryPart):
 
     @sync_form
     async def check(self, io: IO) -> list[Finding]:
-        """Scan everything for what must not be there; empty when all is well.
-
-        Raises:
-            StoreError: the store cannot be read.
+        """Scan the whole store for damage; an empty list means that all is well.
 
         Examples:
             >>> _ = memory.add("Tea at four")
@@ -173,13 +157,9 @@ class Admin(MemoryPart):
 
     @sync_form
     async def repair(self, io: IO) -> list[Finding]:
-        """Mend what `check` finds, without losing content; says of each whether it is mended.
+        """Repair what `check` finds, without losing content, and return the findings.
 
-        Notes that have to be formed again for it are, as `formation` says.
-
-        Raises:
-            StoreError: the store cannot be read or written.
-            ModelError: the embedder gives no usable vectors; its own errors pass through.
+        Each finding says whether it is repaired. Notes that need it are formed again.
 
         Examples:
             >>> memory.admin.repair()  # nothing to mend
@@ -197,17 +177,12 @@ class Admin(MemoryPart):
     arepair = async_form(repair)
 
     def export(self, namespace: NamespaceLike) -> Iterator[str]:
-        """The notes of a namespace with all that is kept of them, as lines of JSON.
+        """Yield a namespace as lines of JSON: a header, then one line a note, oldest first.
 
-        A header first, then a line a note, oldest first, read page by page; without line ends.
-        Vectors are left out, as they follow from the texts.
+        A line holds the note, its links and its history, without a line end. Vectors are left out.
 
         Args:
             namespace: one label or several.
-
-        Raises:
-            InvalidInputError: this can be no namespace.
-            StoreError: the store cannot be read.
 
         Examples:
             >>> _ = memory.add("Tea at four", namespace="house")
@@ -227,32 +202,27 @@ class Admin(MemoryPart):
     async def import_(
         self,
         io: IO,
-        lines: Iterable[Line],
+        lines: Lines,
         *,
         namespace: NamespaceLike | None = None,
         replace: bool = False,
     ) -> Imported:
-        """Add the notes that `export` wrote, here or elsewhere; no model is asked.
+        """Add the notes that `export` wrote; no model is asked, and repeating changes nothing.
 
-        Links lead to the same notes in their new place; one to a note that is neither among the
-        lines nor in the namespace is dropped and counted. Importing twice changes nothing.
+        A link to a note that is neither in the lines nor in the namespace is dropped and counted.
 
         Args:
-            lines: what `export` gave, or the lines of a file of it.
-            namespace: where to; None for the one that the lines name, which should be those of
-                somebody you trust.
-            replace: let lines take the place of notes that are there under the same key in another
-                state; otherwise these are kept.
+            lines: what `export` yielded; the async form also takes an async iterator.
+            namespace: the target; None: the namespace that the lines name, if you trust them.
+            replace: replace notes that exist under the same key in another state.
 
         Returns:
-            What was added, replaced, kept and dropped.
+            The numbers of what was added, replaced, kept and dropped.
 
         Raises:
-            InvalidLineError: a line cannot be used; what stands before it was imported, and
-                importing again goes on from there.
-            InvalidInputError: this can be no namespace.
+            InvalidLineError: a line is invalid. The lines before it are imported, and importing
+                again continues from there.
             StoreError: the store cannot be written.
-            ModelError: the embedder gives no usable vectors; its own errors pass through.
 
         Examples:
             >>> _ = memory.add("Tea at four", namespace="house")
@@ -261,12 +231,11 @@ class Admin(MemoryPart):
             >>> imported.notes, imported.kept
             (0, 1)
         """
-        home = None if namespace is None else as_namespace(namespace)
         wiring = self._wiring
-        namespace = home
+        home = None if namespace is None else as_namespace(namespace)
         try:
             imported = await importing.import_(
-                io, lines, wiring.analyst_name, namespace=namespace, replace_held=replace
+                io, lines, wiring.analyst_name, namespace=home, replace_held=replace
             )
         finally:
             # Also for what was imported before a line was found broken.
@@ -282,22 +251,16 @@ class Admin(MemoryPart):
     async def copy_to(
         self, io: IO, other: "MemoryPart", *, progress: Progress | None = None
     ) -> int:
-        """Copy everything, all namespaces, into another memory, embedded by the other's embedder.
+        """Copy all namespaces into another memory, with the vectors of its embedder.
 
-        What is stored there under the same ids stays as it is, so that repeating it goes on where
-        it was broken off.
+        Notes that exist there under the same ids are kept, so repeating the call continues.
 
         Args:
-            other: another memory, which is open.
-            progress: called as progress(done, total), of everything stored.
+            other: an open memory.
+            progress: called as progress(done, total).
 
         Returns:
-            How many notes were copied.
-
-        Raises:
-            InvalidInputError: this is no other memory.
-            StoreError: a store cannot be read or written.
-            ModelError: the other's embedder gives no usable vectors; its own errors pass through.
+            The number of notes copied.
 
         Examples:
             >>> from amem_integrations import AgenticMemory

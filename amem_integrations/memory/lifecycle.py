@@ -54,23 +54,22 @@ class Lifecycle(MemoryPart):
         session: str | None = None,
         namespace: NamespaceLike | None = None,
     ) -> int:
-        """Report that notes from one prompt helped, or that they contradict what is so.
+        """Report that the notes of one prompt helped, or that they contradict the facts.
 
-        Stored at once; `maintain` counts it.
+        The report is stored at once; `maintain` counts it.
 
         Args:
-            notes: notes, their ids, or hits; those of one report were used together.
+            notes: notes, their ids, or hits that were used together.
             outcome: "used" or "conflict".
-            query: what was asked.
-            session: in which conversation; uses within one count as one occasion.
-            namespace: where ids without a note are looked up.
+            query: the question.
+            session: the conversation; uses within one session count as one occasion.
+            namespace: the namespace of ids.
 
         Returns:
-            How many of the notes are there; those that were forgotten meanwhile are left out.
+            The number of notes that still exist.
 
         Raises:
-            InvalidInputError: a value cannot be used, or the notes are of several namespaces.
-            StoreError: it could not be stored.
+            InvalidInputError: a value is invalid, or the notes belong to several namespaces.
 
         Examples:
             >>> _ = memory.add("Tea is served at four")
@@ -93,20 +92,19 @@ class Lifecycle(MemoryPart):
         query: str | None = None,
         session: str | None = None,
     ) -> list[Hit]:
-        """`feedback` of those of a prompt's hits that a reply made use of; returns them.
+        """Report the hits that a reply used, and return them.
 
-        A note was used if the reply shares two or more of its rare words: such as few of the hits
-        have, and the query does not bring up itself. No model is asked.
+        A hit counts as used if the reply shares two or more of its rare words: words that few of
+        the hits have and the query does not. No model is asked.
 
         Args:
-            hits: what was found for the prompt.
-            reply: what the model answered.
-            query: what was asked.
-            session: in which conversation.
+            hits: the hits in the prompt.
+            reply: the model's answer.
+            query: the question.
+            session: the conversation.
 
         Raises:
-            InvalidInputError: these are no hits, or a text is none.
-            StoreError: it could not be stored.
+            InvalidInputError: the hits are no hits, or a text is no text.
 
         Examples:
             >>> _ = memory.add("The violin lesson with Rosalyn is on Tuesday morning")
@@ -130,21 +128,19 @@ class Lifecycle(MemoryPart):
 
     @sync_form
     async def maintain(self, io: IO, namespace: NamespaceLike | None = None) -> Maintained:
-        """Do what is due: count uses, settle notes and links, keep the short ones few.
+        """Do the upkeep that is due: count uses, update tiers and links, audit and archive.
 
-        Where nothing is due it costs next to nothing. It can be broken off at any time, and be
-        called by several at once. A background worker does it by itself where the memory was opened
-        with `lifecycle`.
+        It is cheap when nothing is due. It can be interrupted at any time, and several processes
+        may call it at once. With `lifecycle`, a background worker calls it by itself.
 
         Args:
-            namespace: this one; None for all.
+            namespace: one label or several; None: all namespaces.
 
         Returns:
-            What was done, in numbers.
+            The numbers of what was done.
 
         Raises:
-            InvalidInputError: this can be no namespace.
-            StoreError: the store cannot be read or written; what was done until then stays done.
+            StoreError: the store cannot be read or written; what was done before is kept.
 
         Examples:
             >>> note = memory.add("Tea is served at four")
@@ -164,42 +160,42 @@ class Lifecycle(MemoryPart):
 
     @sync_form
     async def explain(
-        self, io: IO, note: NoteLike, *, namespace: NamespaceLike | None = None
+        self,
+        io: IO,
+        note: NoteLike | None = None,
+        *,
+        key: str | None = None,
+        namespace: NamespaceLike | None = None,
     ) -> Explanation:
-        """How far a note is to be believed now, and how that comes about.
+        """Explain how far a note is trusted now, factor by factor.
 
         Args:
-            note: the note, or its id.
-            namespace: where an id is looked up.
+            note: the note or its id.
+            key: the note's key, instead of `note`.
+            namespace: the namespace of an id or key.
 
         Raises:
-            NoteNotFoundError: there is no such note in the namespace.
-            InvalidInputError: this can be no note.
-            StoreError: the store cannot be read.
+            NoteNotFoundError: the note does not exist in the namespace.
 
         Examples:
             >>> note = memory.add("Tea is served at four", source="user")
             >>> memory.lifecycle.explain(note).source_trust
             0.9
         """
-        held = await require(io, *address(note, namespace))
+        held = await require(io, *address(note, namespace, key))
         return explain(held, io.now(), _policy(self._wiring))
 
     aexplain = async_form(explain)
 
     @sync_form
     async def audits(self, io: IO, namespace: NamespaceLike = DEFAULT) -> list[Audit]:
-        """The notes under audit, the longest first, each with why and its lineage.
+        """Return the notes under audit, the oldest audit first, with reason and lineage.
 
-        A note whose uses were reported to conflict five times in a row, or three times in 90 days
-        with no clean use between, leaves recall at the next `maintain`.
+        `maintain` takes a note out of recall after five conflicting uses in a row, or three within
+        90 days without a clean use between them.
 
         Args:
             namespace: one label or several.
-
-        Raises:
-            InvalidInputError: this can be no namespace.
-            StoreError: the store cannot be read.
 
         Examples:
             >>> note = memory.add("The board meets on Monday")
@@ -218,31 +214,31 @@ class Lifecycle(MemoryPart):
     async def resolve(
         self,
         io: IO,
-        note: NoteLike,
-        decision: Decision,
+        note: NoteLike | None = None,
+        decision: Decision = "keep",
         content: str | None = None,
         *,
+        key: str | None = None,
         namespace: NamespaceLike | None = None,
     ) -> Note:
-        """Settle a note that is under audit, or that another note contests.
+        """Decide on a note that is under audit or contested by another note.
 
-        Each decision is a revision, which `revert` undoes.
+        The decision is a revision, which `revert` undoes.
 
         Args:
-            note: the note, or its id.
-            decision: "keep": it holds, and is back as it was. "correct": it gets `content` in place
-                of its own and is formed again. "retire": it is archived.
+            note: the note or its id.
+            key: the note's key, instead of `note`.
+            decision: "keep" brings it back as it was, "correct" gives it `content` and forms it
+                again, "retire" archives it.
             content: the right text, for "correct".
-            namespace: where an id is looked up.
+            namespace: the namespace of an id or key.
 
         Returns:
             The note as it is now.
 
         Raises:
-            NoteNotFoundError: there is no such note in the namespace.
-            InvalidInputError: nothing is open about it, or a value cannot be used.
-            StoreError: it could not be written.
-            ModelError: the embedder gives no usable vectors; its own errors pass through.
+            NoteNotFoundError: the note does not exist in the namespace.
+            InvalidInputError: there is nothing to decide about it, or a value is invalid.
 
         Examples:
             >>> note = memory.add("The board meets on Monday")
@@ -256,7 +252,7 @@ class Lifecycle(MemoryPart):
         """
         wiring = self._wiring
         check_choice("decision", decision, DECISIONS)
-        held = await require(io, *address(note, namespace))
+        held = await require(io, *address(note, namespace, key))
         settled, taken_back = await auditing.resolve(
             io, held, decision, wiring.analyst_name, content
         )
@@ -268,17 +264,13 @@ class Lifecycle(MemoryPart):
 
     @sync_form
     async def proposals(self, io: IO, namespace: NamespaceLike = DEFAULT) -> list[Proposal]:
-        """The changes of notes that wait because who proposed them is believed less; oldest first.
+        """Return proposed changes that need approval because their source is less trusted.
 
-        They are applied by themselves once it is believed enough, and go when it is forgotten.
-        There are some only where the memory was opened with `lifecycle`.
+        The oldest comes first. A proposal is applied by itself once its source is trusted enough,
+        and removed with its source. Proposals exist only with `lifecycle`.
 
         Args:
             namespace: one label or several.
-
-        Raises:
-            InvalidInputError: this can be no namespace.
-            StoreError: the store cannot be read.
 
         Examples:
             >>> from amem_integrations import AgenticMemory
@@ -295,15 +287,13 @@ class Lifecycle(MemoryPart):
 
     @sync_form
     async def accept(self, io: IO, proposal: Proposal) -> Note:
-        """Apply a proposal that waits; returns the note that it changes.
+        """Apply a proposal and return the note that it changes.
 
         Args:
             proposal: one of `proposals()`.
 
         Raises:
-            InvalidInputError: it does not wait any more, or the note cannot be changed.
-            StoreError: it could not be written.
-            ModelError: the embedder gives no usable vectors; its own errors pass through.
+            InvalidInputError: it is no longer open, or the note cannot be changed.
 
         Examples:
             >>> from amem_integrations import AgenticMemory
@@ -330,7 +320,6 @@ class Lifecycle(MemoryPart):
 
         Raises:
             InvalidInputError: this is no proposal.
-            StoreError: it could not be removed.
 
         Examples:
             >>> from amem_integrations import AgenticMemory
@@ -348,24 +337,28 @@ class Lifecycle(MemoryPart):
 
     @sync_form
     async def revert_cause(
-        self, io: IO, note: NoteLike, *, namespace: NamespaceLike | None = None
+        self,
+        io: IO,
+        note: NoteLike | None = None,
+        *,
+        key: str | None = None,
+        namespace: NamespaceLike | None = None,
     ) -> Undone:
-        """Undo all that a note did to others, whatever came later, without deleting it.
+        """Undo everything that a note caused in other notes, without deleting it.
 
-        It is found as before, but has no links, and no note is understood in its light any more,
-        until `form(note)`. Repeating it changes nothing more.
+        The note is found as before, but it has no links and influences no other note until
+        `form(note)`. Repeating the call changes nothing.
 
         Args:
-            note: the note, or its id.
-            namespace: where an id is looked up.
+            note: the note or its id.
+            key: the note's key, instead of `note`.
+            namespace: the namespace of an id or key.
 
         Returns:
-            What was undone.
+            The numbers of what was undone.
 
         Raises:
-            NoteNotFoundError: there is no such note in the namespace.
-            InvalidInputError: this can be no note.
-            StoreError: it could not be written.
+            NoteNotFoundError: the note does not exist in the namespace.
 
         Examples:
             >>> first = memory.add("A cache would fix the slow product page", session="s1")
@@ -375,7 +368,7 @@ class Lifecycle(MemoryPart):
             (1, ())
         """
         wiring = self._wiring
-        held = await require(io, *address(note, namespace))
+        held = await require(io, *address(note, namespace, key))
         undone = await lineage.revert_cause(io, held, wiring.analyst_name)
         unformed = {held.namespace: undone.unformed}
         await have_formed(wiring, io, wiring.formation, unformed=unformed)
@@ -385,25 +378,31 @@ class Lifecycle(MemoryPart):
 
     @sync_form
     async def archive(
-        self, io: IO, note: NoteLike, *, namespace: NamespaceLike | None = None, reason: str = ""
+        self,
+        io: IO,
+        note: NoteLike | None = None,
+        *,
+        key: str | None = None,
+        namespace: NamespaceLike | None = None,
+        reason: str = "",
     ) -> Note:
-        """Set a note aside: no search finds it, or follows a link to it, until it is restored.
+        """Archive a note: no search finds it or follows a link to it until it is restored.
 
-        It stays stored, is exported, and can still be read by its id, listed and forgotten. Writing
-        it anew under its key brings it back.
+        It stays stored and can be read by its id, listed, exported and forgotten. Adding it again
+        under its key restores it.
 
         Args:
-            note: the note, or its id.
-            namespace: where an id is looked up.
-            reason: why, for its history.
+            note: the note or its id.
+            key: the note's key, instead of `note`.
+            namespace: the namespace of an id or key.
+            reason: the reason, for its history.
 
         Returns:
             The note as it is now.
 
         Raises:
-            NoteNotFoundError: there is no such note in the namespace.
-            InvalidInputError: it still waits to be formed, or a value cannot be used.
-            StoreError: it could not be written.
+            NoteNotFoundError: the note does not exist in the namespace.
+            InvalidInputError: the note is not formed yet, or a value is invalid.
 
         Examples:
             >>> note = memory.add("Tea is served at four")
@@ -414,7 +413,7 @@ class Lifecycle(MemoryPart):
         """
         if reason != "":
             check_text("reason", reason)
-        held = await require(io, *address(note, namespace))
+        held = await require(io, *address(note, namespace, key))
         for _ in range(_ROUNDS):
             if held.status is Status.RAW:
                 raise InvalidInputError(
@@ -431,30 +430,34 @@ class Lifecycle(MemoryPart):
 
     @sync_form
     async def restore(
-        self, io: IO, note: NoteLike, *, namespace: NamespaceLike | None = None
+        self,
+        io: IO,
+        note: NoteLike | None = None,
+        *,
+        key: str | None = None,
+        namespace: NamespaceLike | None = None,
     ) -> Note:
-        """Bring an archived note back as it was, also one that was merged into another.
+        """Restore an archived note as it was, also one that was merged into another.
 
-        What the other had gained from it stays there until that is reverted.
+        The other note keeps what it gained until it is reverted.
 
         Args:
-            note: the note, or its id.
-            namespace: where an id is looked up.
+            note: the note or its id.
+            key: the note's key, instead of `note`.
+            namespace: the namespace of an id or key.
 
         Returns:
-            The note as it is now; one that is not archived stays as it is.
+            The note as it is now; a note that is not archived stays as it is.
 
         Raises:
-            NoteNotFoundError: there is no such note in the namespace.
-            InvalidInputError: this can be no note.
-            StoreError: it could not be written.
+            NoteNotFoundError: the note does not exist in the namespace.
 
         Examples:
             >>> note = memory.lifecycle.archive(memory.add("Tea is served at four"))
             >>> str(memory.lifecycle.restore(note).status)
             'formed'
         """
-        back = await archiving.restore(io, await require(io, *address(note, namespace)))
+        back = await archiving.restore(io, await require(io, *address(note, namespace, key)))
         return (await with_links(io, [back]))[0]
 
     arestore = async_form(restore)
@@ -463,15 +466,11 @@ class Lifecycle(MemoryPart):
     async def archived(
         self, io: IO, namespace: NamespaceLike = DEFAULT, *, limit: int = 100
     ) -> list[Note]:
-        """The archived notes of a namespace, those stored last first.
+        """Return the archived notes of a namespace, newest first.
 
         Args:
             namespace: one label or several.
-            limit: how many, at most.
-
-        Raises:
-            InvalidInputError: a value cannot be used.
-            StoreError: the store cannot be read.
+            limit: the maximum number of notes.
 
         Examples:
             >>> note = memory.lifecycle.archive(memory.add("Tea is served at four"))
@@ -493,25 +492,19 @@ class Lifecycle(MemoryPart):
         max_age: timedelta | None = None,
         similarity: float = SIMILARITY,
     ) -> Consolidation:
-        """What there is to tidy up in a namespace, as a list; with dry_run=False it is done.
+        """Plan how to tidy up a namespace; with dry_run=False, do it.
 
-        Notes that say the same are merged into the oldest of them: the words must agree, and they
-        must be understood alike. Where a model is there, clusters are distilled: a new note says in
-        short what they say. Archived is what was neither said, confirmed nor used for longer than
-        `max_age`, unless it is of the long tier, then what is worth least, until `max_notes` are
-        left. Nothing is deleted: `restore` and `revert` undo all of it.
+        Notes that say the same are merged into the oldest. A model, if there is one, distils
+        clusters into new, shorter notes. Notes unused for longer than `max_age` are archived,
+        except in the long tier, and then the least valuable ones until `max_notes` are left.
+        Nothing is deleted: `restore` and `revert` undo all of it.
 
         Args:
             namespace: one label or several.
-            dry_run: whether to change nothing; `apply` does it then.
-            max_notes: how many notes to keep at hand; None: as the policy has it.
-            max_age: how long a note may be of no use; None: for ever.
-            similarity: the least cosine of two notes' vectors, understanding included, for a merge.
-
-        Raises:
-            InvalidInputError: a value cannot be used.
-            StoreError: the store cannot be read or written.
-            ModelError: the embedder gives no usable vectors; its own errors pass through.
+            dry_run: change nothing; `apply` carries the plan out.
+            max_notes: the number of notes to keep; None: the policy's.
+            max_age: how long a note may go unused; None: no limit.
+            similarity: the minimum cosine of two notes' vectors for a merge.
 
         Examples:
             >>> first = memory.add("The parcel desk closes at 6 pm", session="monday")
@@ -541,15 +534,13 @@ class Lifecycle(MemoryPart):
 
     @sync_form
     async def apply(self, io: IO, plan: Consolidation) -> Consolidation:
-        """Do what `consolidate` listed; returns what was done, and in `left` what was not.
+        """Carry out a plan of `consolidate`; the result lists in `left` what was not done.
 
         Args:
-            plan: the list. A note that was changed since is left alone.
+            plan: the plan. A note that has changed since is left alone.
 
         Raises:
-            InvalidInputError: this is no such list.
-            StoreError: the store cannot be read or written.
-            ModelError: the embedder gives no usable vectors; its own errors pass through.
+            InvalidInputError: this is no plan.
 
         Examples:
             >>> _ = memory.add_many(["The oldest note", "A newer one", "The newest"])

@@ -103,6 +103,10 @@ def test_a_note_is_named_by_itself_its_id_or_its_key(memory: AgenticMemory) -> N
     assert memory.history(**place) == memory.history(note)
     assert memory.update(**place, content="The violin").content == "The violin"
     assert memory.revert(**place, to_version=note.version).content == note.content
+    assert memory.lifecycle.archive(**place).status == "archived"
+    assert memory.lifecycle.restore(**place).status == "formed"
+    assert memory.lifecycle.explain(**place).source_trust > 0
+    assert memory.lifecycle.revert_cause(**place).links == 0
     assert memory.get(key="cache") is None
     assert memory.forget(**place).notes == 1
     with pytest.raises(InvalidInputError, match="got both"):
