@@ -10,7 +10,7 @@ from amem_integrations.admin.check import Finding, check
 from amem_integrations.admin.copy import copy
 from amem_integrations.admin.export import export
 from amem_integrations.admin.health import Health, Lenses, measure
-from amem_integrations.admin.import_ import Imported
+from amem_integrations.admin.import_ import Imported, Lines
 from amem_integrations.core.io import IO, async_form, run, sync_form
 from amem_integrations.core.namespace import as_namespace
 from amem_integrations.errors import InvalidInputError
