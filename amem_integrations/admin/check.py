@@ -1,27 +1,34 @@
-"""A full scan for what must never be there; a healthy memory has no findings.
+"""Check: a full scan for what must never be there; a healthy memory has no findings.
 
-Everything is read page by page, and what looks wrong is looked at once more by itself: it may
-have been a change under way. Mending is done in `repair.py`.
+What looks wrong is read a second time, as it may have been a change under way.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from amem_integrations.admin.indexed import FIELDS, not_found
-from amem_integrations.core.filters import EVERYTHING, both, ids, match
+from amem_integrations.core.filters import EVERYTHING, Condition, Range, both, ids, match
 from amem_integrations.core.io import IO, Point
 from amem_integrations.core.namespace import Namespace, decode
 from amem_integrations.core.note import Note, Status, note_id
 from amem_integrations.errors import AMemError
 from amem_integrations.revisions.entry import Entry, entry_of, records_of
 from amem_integrations.stores.checks import is_id
-from amem_integrations.stores.codec import note_from, note_point, revision_from, revision_point
+from amem_integrations.stores.codec import (
+    INDEXES,
+    Index,
+    note_from,
+    note_point,
+    revision_from,
+    revision_point,
+)
 from amem_integrations.stores.passages import FIRST_PASSAGES, passages
 
 _PAGE = 256
+FIELDS = tuple(INDEXES)
+_ANY = -(2**62)
 _NOTE = match("kind", "note")
 DAMAGED = (
     *(AMemError, ArithmeticError, AttributeError, LookupError),
@@ -99,7 +106,7 @@ async def check(io: IO) -> list[Finding]:
     after: str | None = None
     # Not by a field, as the index of that may be what is damaged.
     while page := await io.engine.scroll(EVERYTHING, limit=_PAGE, after=after, fields=FIELDS):
-        unindexed += [Finding(id, UNINDEXED, field) for id, field in await not_found(io, page)]
+        unindexed += [Finding(id, UNINDEXED, field) for id, field in await _not_found(io, page)]
         notes = [point.id for point in page if point.payload.get("kind") == "note"]
         for kept in await read(io, notes):
             if examine(kept):
@@ -173,6 +180,54 @@ def _needed(record: Point) -> set[str]:
     if record.payload["kind"] == "proposal":
         needed.update(map(str, record.payload.get("influences", ())))
     return needed
+
+
+# -- indexes --------------------------------------------------------------------------------
+
+
+async def _not_found(io: IO, points: Sequence[Point]) -> list[tuple[str, str]]:
+    """Return ids and fields of points that a query by that field does not find.
+
+    The engine's index may be damaged. points: with all of FIELDS that they have.
+    """
+    missing: list[tuple[str, str]] = []
+    for field in FIELDS:
+        stored = {point.id: point for point in points if _values(point, field)}
+        if not stored or await io.engine.count(_found_by(field, stored.values())) == len(stored):
+            continue
+        found = await io.engine.scroll(
+            _found_by(field, stored.values()), limit=len(stored), fields=("kind",)
+        )
+        for id in stored.keys() - {point.id for point in found}:
+            # It may have been written just now.
+            again = [point for point in await io.engine.get([id]) if _values(point, field)]
+            if again and not await io.engine.count(_found_by(field, again)):
+                missing.append((id, field))
+    return missing
+
+
+async def index_again(io: IO, id: str, field: str) -> None:
+    """Write a field of a point again, which makes its index anew, unless it was changed."""
+    for point in await io.engine.get([id]):
+        stored = {field: point.payload.get(field)}
+        await io.engine.patch(id, stored, expect=stored)
+
+
+def _found_by(field: str, points: Iterable[Point]) -> Condition:
+    points = list(points)
+    some = ids([point.id for point in points])
+    if INDEXES[field] is Index.INTEGER:
+        return both(some, Range(field, gte=_ANY))
+    values = {value for point in points for value in _values(point, field)}
+    return both(some, match(field, *sorted(values)))
+
+
+def _values(point: Point, field: str) -> list[Any]:
+    """The values of a field that an index can hold."""
+    kind = int if INDEXES[field] is Index.INTEGER else str
+    stored = point.payload.get(field)
+    values = cast("list[Any]", stored if isinstance(stored, list) else [stored])
+    return [value for value in values if type(value) is kind]
 
 
 # -- one note --------------------------------------------------------------------------------

@@ -101,30 +101,36 @@ def figures(vitals: Vitals, told: Told, policy: Policy) -> tuple[Figure, ...]:
     several = len(vitals.formed) >= FEW
     active, idle = policy.active.days, policy.idle.days
 
-    def status(each: Status) -> int:
-        return told.counts.get(each, 0)
+    def count(status: Status, meaning: str, over: float | None = None) -> Figure:
+        return Figure(str(status), told.counts.get(status, 0), "notes", meaning, over=over)
 
-    def each_note(amount: float) -> float | None:
-        return amount / notes if notes else None
+    def tier(tier: Tier, meaning: str, over: float | None = None) -> Figure:
+        return Figure(str(tier), vitals.tiers[tier], "notes", meaning, over=over)
+
+    def share(
+        name: str, meaning: str, under: float | None = None, over: float | None = None
+    ) -> Figure:
+        return Figure(name, getattr(vitals, name), "share", meaning, under, over)
+
+    def per_note(name: str, amount: float, unit: str, meaning: str, over: float) -> Figure:
+        return Figure(name, amount / notes if notes else None, unit, meaning, over=over)
 
     return (
         # What there is.
         Figure("notes", notes, "notes", "all that are stored"),
         Figure("unreadable", told.unreadable, "notes", "damaged; see check() and repair()", over=0),
-        Figure("formed", status(Status.FORMED), "notes", "understood and linked"),
-        Figure("plain", status(Status.PLAIN), "notes", "kept as they are, not to be formed"),
-        Figure("archived", status(Status.ARCHIVED), "notes", "set aside; restore() brings back"),
-        Figure(
-            "short",
-            vitals.tiers[Tier.SHORT],
-            "notes",
+        count(Status.FORMED, "understood and linked"),
+        count(Status.PLAIN, "kept as they are, not to be formed"),
+        count(Status.ARCHIVED, "set aside; restore() brings back"),
+        tier(
+            Tier.SHORT,
             "believed for days unless confirmed",
             over=policy.most_short if told.looked_after else None,
         ),
-        Figure("mid", vitals.tiers[Tier.MID], "notes", "believed for weeks"),
-        Figure("long", vitals.tiers[Tier.LONG], "notes", "believed for years"),
+        tier(Tier.MID, "believed for weeks"),
+        tier(Tier.LONG, "believed for years"),
         # What waits for something or somebody.
-        Figure("raw", status(Status.RAW), "notes", "wait to be formed; resume() does it now"),
+        count(Status.RAW, "wait to be formed; resume() does it now"),
         Figure(
             "oldest_wait",
             vitals.oldest_wait,
@@ -132,19 +138,9 @@ def figures(vitals: Vitals, told: Told, policy: Policy) -> tuple[Figure, ...]:
             "how long the oldest of them waits",
             over=1.0,
         ),
-        Figure(
-            "parked",
-            status(Status.PARKED),
-            "notes",
-            "given up after failures; see retry()",
-            over=0,
-        ),
-        Figure(
-            "quarantined",
-            status(Status.QUARANTINED),
-            "notes",
-            "open audits: out of recall until resolve(); see audits()",
-            over=0,
+        count(Status.PARKED, "given up after failures; see retry()", over=0),
+        count(
+            Status.QUARANTINED, "open audits: out of recall until resolve(); see audits()", over=0
         ),
         Figure(
             "contested",
@@ -175,10 +171,8 @@ def figures(vitals: Vitals, told: Told, policy: Policy) -> tuple[Figure, ...]:
             "a note; few leave little to follow from a hit",
             under=0.5 if several else None,
         ),
-        Figure(
+        share(
             "orphans",
-            vitals.orphans,
-            "share",
             "share of the formed notes without a link either way",
             over=0.5 if several else None,
         ),
@@ -189,95 +183,69 @@ def figures(vitals: Vitals, told: Told, policy: Policy) -> tuple[Figure, ...]:
             "share of link weight inside clusters of like notes, less what chance gives",
             over=policy.echo,
         ),
-        Figure(
+        share(
             "duplicates",
-            vitals.duplicates,
-            "share",
             "share of the notes near-identical to another; consolidate() merges what it can",
             over=0.1,
         ),
-        Figure(
+        share(
             "foreign_script",
-            vitals.foreign,
-            "share",
             "share of the notes in a script that the embedder does not know",
             over=0.05,
         ),
         # What it is worth, and how it lives.
-        Figure(
+        share(
             "confidence",
-            vitals.confidence,
-            "share",
             "how far notes are believed, on average",
             under=0.2 if told.looked_after else None,
         ),
-        Figure(
+        share(
             "activity",
-            vitals.activity,
-            "share",
             f"share of the notes used in {active} days",
             under=0.02 if reported else None,
         ),
-        Figure(
+        share(
             "idle_mid",
-            vitals.idle_mid,
-            "share",
             f"share of the mid notes neither confirmed nor used in {idle} days",
             over=0.5 if reported else None,
         ),
-        Figure(
-            "stability",
-            vitals.stability,
-            "share",
-            f"share of the mid and long notes not revised in {active} days",
-            under=0.7,
+        share(
+            "stability", f"share of the mid and long notes not revised in {active} days", under=0.7
         ),
-        Figure(
+        share(
             "plasticity",
-            vitals.plasticity,
-            "share",
             f"share of the notes made in {active} days that changed an older one",
             over=0.9,
         ),
-        Figure(
-            "consistency",
-            vitals.consistency,
-            "share",
-            "share of the uses that did not contradict what is so",
-            under=0.8,
-        ),
-        Figure(
+        share("consistency", "share of the uses that did not contradict what is so", under=0.8),
+        share(
             "transparency",
-            vitals.transparency,
-            "share",
             "share of the changes with cause, before and after; see check() and repair()",
             under=1.0,
         ),
-        Figure(
+        share(
             "traceability",
-            vitals.traceability,
-            "share",
             "share of the conflicts whose other note is there; see check() and repair()",
             under=1.0,
         ),
         # What it took.
-        Figure(
+        per_note(
             "calls_per_note",
-            each_note(told.usage.calls),
+            told.usage.calls,
             "calls",
             "of the model, for each note that is stored",
             over=4,
         ),
-        Figure(
+        per_note(
             "tokens_per_note",
-            each_note(told.usage.tokens_in + told.usage.tokens_out),
+            told.usage.tokens_in + told.usage.tokens_out,
             "tokens",
             "read and written by the model, for each note",
             over=10_000,
         ),
-        Figure(
+        per_note(
             "seconds_per_note",
-            each_note(told.usage.seconds),
+            told.usage.seconds,
             "seconds",
             "waited for the model, for each note",
             over=30,

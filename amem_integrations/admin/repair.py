@@ -16,10 +16,10 @@ from amem_integrations.admin.check import (
     Kept,
     check,
     examine,
+    index_again,
     read,
     sound,
 )
-from amem_integrations.admin.indexed import index_again
 from amem_integrations.core.filters import both, ids, match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace

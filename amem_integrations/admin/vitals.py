@@ -126,7 +126,7 @@ class Vitals:
         return _share(len(self.at_hand) - len(self._texts), len(self.at_hand))
 
     @property
-    def foreign(self) -> float | None:
+    def foreign_script(self) -> float | None:
         """Of the notes at hand, those that are mostly in a script the embedder does not know."""
         return _share(self._foreign, len(self.at_hand))
 

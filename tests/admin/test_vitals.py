@@ -50,7 +50,14 @@ def uses(clean: int = 0, conflicting: int = 0, *, days_ago: float = 0) -> Life:
 
 def test_nothing_is_measured_by_nothing() -> None:
     vitals = of()
-    names = ("links_per_note", "orphans", "duplicates", "foreign", "confidence", "oldest_wait")
+    names = (
+        "links_per_note",
+        "orphans",
+        "duplicates",
+        "foreign_script",
+        "confidence",
+        "oldest_wait",
+    )
     more = ("activity", "idle_mid", "stability", "plasticity", "consistency", "transparency")
     assert {getattr(vitals, name) for name in (*names, *more, "traceability")} == {None}
 
@@ -80,7 +87,7 @@ def test_of_three_notes_that_say_the_same_two_are_duplicates() -> None:
 
 
 def test_text_in_an_unknown_script_is_foreign() -> None:
-    assert of(made("a", "Tea"), made("b", "茶"), made("c"), made("d")).foreign == 0.25
+    assert of(made("a", "Tea"), made("b", "茶"), made("c"), made("d")).foreign_script == 0.25
 
 
 def test_confidence_is_the_mean() -> None:
