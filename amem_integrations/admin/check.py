@@ -28,7 +28,7 @@ from amem_integrations.stores.passages import FIRST_PASSAGES, passages
 
 _PAGE = 256
 FIELDS = tuple(INDEXES)
-_ANY = -(2**62)
+_ANY = -(2.0**63)
 _NOTE = match("kind", "note")
 DAMAGED = (
     *(AMemError, ArithmeticError, AttributeError, LookupError),

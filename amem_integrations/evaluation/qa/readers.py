@@ -13,18 +13,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from amem_integrations.analysts.terms import Corpus, sentences
 from amem_integrations.analysts.words import NAME, WEAK, Word, words_of
 from amem_integrations.core.io import ChatModel
 from amem_integrations.errors import AnalysisError
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
-from amem_integrations.evaluation.qa.system import TEXT, Evidence, ask, schemas
+from amem_integrations.evaluation.qa.system import TEXT, Answer, Evidence, ask, schemas
 from amem_integrations.recall.dates import Days, days_in
-
-if TYPE_CHECKING:
-    from amem_integrations.evaluation.qa.run import Answer
 
 ABSTENTION = "Not mentioned in the conversation"
 RULES = "You answer questions about a conversation from what was retrieved of it."
@@ -159,14 +156,14 @@ class Judge:
         self._concurrency = concurrency
 
     def verdicts(
-        self, asked: Sequence[tuple[Conversation, Question]], answers: Sequence["Answer"]
+        self, asked: Sequence[tuple[Conversation, Question]], answers: Sequence[Answer]
     ) -> list[float | None]:
         """Return 1 for right, 0 for wrong; None where the question failed, or the judge did."""
         questions = [asked[answer.place][1] for answer in answers]
         with ThreadPoolExecutor(self._concurrency, thread_name_prefix="amem-judge") as pool:
             return list(pool.map(self._verdict, questions, answers))
 
-    def _verdict(self, question: Question, answer: "Answer") -> float | None:
+    def _verdict(self, question: Question, answer: Answer) -> float | None:
         if answer.failure is not None:
             return None
         if not answer.text.strip():

@@ -20,7 +20,7 @@ from amem_integrations.evaluation.qa.model import (
     fingerprint,
 )
 from amem_integrations.evaluation.qa.readers import RULES, ModelReader, Reader, gold_of
-from amem_integrations.evaluation.qa.system import Budget, Evidence, Factory, Means, System
+from amem_integrations.evaluation.qa.system import Answer, Budget, Evidence, Factory, Means, System
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with what is being done, and how many of all answers there are."""
@@ -29,23 +29,6 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 _HOPELESS = ("unauthorized", "forbidden", "not-found", "quota")
 _ANSWER_TOKENS = 20
 _PROMPT_TOKENS = estimate_tokens(RULES) + 120
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a system and a reader made of one question.
-
-    place: of the question in `scorable`. turns: what the evidence rests on, best first. tokens:
-    of the evidence. failure: why there is no answer, in a word; it is not scored then.
-    """
-
-    system: str
-    budget: Budget
-    place: int
-    text: str
-    turns: tuple[str, ...]
-    tokens: int
-    failure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

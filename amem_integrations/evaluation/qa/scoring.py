@@ -15,8 +15,7 @@ from amem_integrations.core.tokens import estimate_tokens
 from amem_integrations.evaluation import metrics
 from amem_integrations.evaluation.dataset import Conversation, Question
 from amem_integrations.evaluation.qa.readers import Judge, gold_of
-from amem_integrations.evaluation.qa.run import Answer
-from amem_integrations.evaluation.qa.system import Budget, known_turns, transcript
+from amem_integrations.evaluation.qa.system import Answer, Budget, known_turns, transcript
 from amem_integrations.evaluation.report import CORE, Estimates, Row, estimates_of, in_group
 
 CATEGORIES = ("multi-hop", "temporal", "open-domain", "single-hop", "adversarial")

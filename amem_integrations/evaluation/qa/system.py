@@ -314,3 +314,20 @@ def expected_cost(conversation: Conversation, budget: Budget) -> Cost:
     mean = fmean(line_tokens(line(turn)) for turn in conversation.turns or [Turn("", "")])
     most = round(mean * min(budget.k, len(conversation.turns)))
     return Cost(evidence=most if budget.tokens is None else min(most, budget.tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a system and a reader made of one question.
+
+    place: of the question in `scorable`. turns: what the evidence rests on, best first. tokens:
+    of the evidence. failure: why there is no answer, in a word; it is not scored then.
+    """
+
+    system: str
+    budget: Budget
+    place: int
+    text: str
+    turns: tuple[str, ...]
+    tokens: int
+    failure: str | None = None

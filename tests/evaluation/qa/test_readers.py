@@ -20,9 +20,8 @@ from amem_integrations.evaluation.qa.readers import (
     gold_of,
     statements,
 )
-from amem_integrations.evaluation.qa.run import Answer
 from amem_integrations.evaluation.qa.scoring import score
-from amem_integrations.evaluation.qa.system import Budget, Evidence, line, transcript
+from amem_integrations.evaluation.qa.system import Answer, Budget, Evidence, line, transcript
 from amem_integrations.recall.prompt import pack
 from tests.evaluation.qa.samples import conversation, own, question
 from tests.support import EMBEDDER, open_memory

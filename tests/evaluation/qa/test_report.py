@@ -19,9 +19,9 @@ from amem_integrations.evaluation.qa.report import (
     sweep,
 )
 from amem_integrations.evaluation.qa.report import page as render
-from amem_integrations.evaluation.qa.run import Answer, Asked
+from amem_integrations.evaluation.qa.run import Asked
 from amem_integrations.evaluation.qa.scoring import CATEGORIES, Scored, mean_ranks, score
-from amem_integrations.evaluation.qa.system import Budget
+from amem_integrations.evaluation.qa.system import Answer, Budget
 from tests.support import EMBEDDER
 
 ASKED = [
