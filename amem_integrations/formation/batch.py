@@ -93,6 +93,15 @@ async def _judge(
         return await judge_alone(io, settings, state, context, group, fuse, "fused"), {}
     # Opened first: what is forgotten from here on is not counted.
     account = settings.ledger.account(namespace_of(state), settings.mode)
+    if not settings.analyst.needs_statistics:
+        candidates = state.get("candidates", {})
+        shown = {ref["id"] for note in group for ref in candidates.get(note.id, ())}
+        shown.update(note.id for note in group)
+        await context.refresh(io, sorted(shown), namespace_of(state))
+        here = await context.load(io, [note.id for note in group], namespace_of(state))
+        group = list(here.values())
+        if not group:
+            return {}, {}
     subjects, read = await _subjects(io, settings, state, context, group)
     try:
         found = await settings.analyst.batch(metered(io, account), subjects)

@@ -16,12 +16,13 @@ from amem_integrations.core.analysis import (
     LinkProposal,
     Understanding,
 )
+from amem_integrations.core.filters import ids
 from amem_integrations.core.io import IO, Analyst, Point, Vector
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note
 from amem_integrations.core.usage import Ledger
 from amem_integrations.revisions.proposals import Believe
-from amem_integrations.stores.codec import note_from
+from amem_integrations.stores.codec import note_from, within
 from amem_integrations.stores.read import load
 
 __all__ = ["FormationState", "Mode", "initial_state"]
@@ -158,6 +159,19 @@ class RunContext:
         if missing:
             self.notes.update(await load(io, missing, namespace))
         return {id: self.notes[id] for id in wanted if id in self.notes}
+
+    async def refresh(self, io: IO, note_ids: Sequence[str], namespace: Namespace) -> None:
+        """Read every note again if one of these was changed or forgotten since it was read.
+
+        So no model sees a text that is gone, in a note itself or copied into another.
+        """
+        where = within(namespace, ids(note_ids))
+        points = await io.engine.scroll(where, limit=len(note_ids), fields=("version",))
+        versions = {point.id: point.payload["version"] for point in points}
+        read = {id: self.notes[id].version for id in note_ids if id in self.notes}
+        if any(versions.get(id) != version for id, version in read.items()):
+            self.notes.clear()
+            self.recent.clear()
 
     async def points(self, io: IO, note_ids: Iterable[str]) -> None:
         """Read the notes with their vectors that were not read with them before."""

@@ -195,10 +195,18 @@ async def judge_alone(
 ) -> dict[str, R | AnalysisError]:
     """Judge each note among its candidates, side by side; model calls count under `mode`."""
 
-    async def one(note: Note) -> R | AnalysisError:
+    async def one(note: Note) -> R | AnalysisError | None:
+        # Opened first: what is forgotten from here on is not counted.
         account = settings.ledger.account(note.namespace, mode, again=note.attempts > 0)
         refs = state.get("candidates", {}).get(note.id, [])
-        among = await context.load(io, (ref["id"] for ref in refs), note.namespace)
+        ids = [ref["id"] for ref in refs]
+        if not settings.analyst.needs_statistics:
+            await context.refresh(io, [note.id, *ids], note.namespace)
+        here = await context.load(io, [note.id], note.namespace)
+        if note.id not in here:
+            return None
+        note = here[note.id]
+        among = await context.load(io, ids, note.namespace)
         subject = await subject_of(io, settings, note, refs, among, context)
         try:
             return await judge(metered(io, account), subject)
@@ -206,7 +214,8 @@ async def judge_alone(
             return error
 
     found = await io.gather(*(one(note) for note in notes))
-    return {note.id: answer for note, answer in zip(notes, found, strict=True)}
+    answers = zip(notes, found, strict=True)
+    return {note.id: answer for note, answer in answers if answer is not None}
 
 
 async def settled(

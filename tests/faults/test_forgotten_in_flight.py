@@ -168,4 +168,4 @@ def test_what_is_forgotten_at_any_instant_is_gone(
         memory.admin.forget_namespace(story.namespace)
     instants.action = None
     memory.admin.forget_namespace(story.namespace)
-    assert n > 12
+    assert n > 8

@@ -91,7 +91,9 @@ def test_a_note_formed_inline_takes_ten_calls_and_is_read_once(
         memory.add_many(turns)
         made = calls(memory)
         note = memory.add("The redis cache is slow", session="s")
-        assert len(made) <= 10, [name for name, _ in made]
+        # With a lifecycle, a model's links are weighed by a sample of the namespace.
+        most = 12 if lifecycle and mode == "staged" else 10
+        assert len(made) <= most, [name for name, _ in made]
         # With a lifecycle it may be one of a sample as well.
         assert reads(made, note) <= 1 + lifecycle
         assert note.outgoing
