@@ -1,7 +1,7 @@
 """Conditions on stored fields, in no engine's own types.
 
 Each engine compiles these to its filter model. The filter language that users write
-(`store/filters.py`) and the store's own queries both end here.
+(`stores.filters`) and the store's own queries both end here.
 """
 
 from collections.abc import Sequence

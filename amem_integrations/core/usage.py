@@ -1,6 +1,6 @@
 """What happened, counted: model calls, tokens, failures, whatever was dropped or retried.
 
-No content is kept: names of events and numbers only. `store/usage.py` keeps what the model
+No content is kept: names of events and numbers only. `stores.usage` keeps what the model
 calls took beyond the process; the events are those of this process.
 """
 

@@ -4,7 +4,7 @@ A key names what is under it at the top of a value. Where a value has no such ke
 lead into nested objects; a tuple of keys is a path and nothing else. A plain object asks for
 each of its keys: `{"user": {"name": "Ann"}}` is met by every user of that name, and
 `{"user": {"$eq": {...}}}` by exactly that object. Operators, and what equality and order
-mean, are those of `store.filter_language`.
+mean, are those of `stores.filters.language`.
 """
 
 import math

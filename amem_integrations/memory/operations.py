@@ -1,4 +1,4 @@
-"""What a memory does, each as one operation over io; `memory.py` gives them their two forms."""
+"""What a memory does, each as one operation over io; `client` gives them their two forms."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Opening a store: which engine a location means, and whether what is there may be used.
 
-`memory.py` calls `open_store`; nobody else decides between the engines. A collection says in
+`memory.build` calls `open_store`; nothing else chooses between the engines. A collection says in
 its meta point what it was written with, and is opened with exactly that or not at all.
 """
 

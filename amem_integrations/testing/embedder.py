@@ -27,7 +27,7 @@ _MAX_CHARS = 20_000
 
 
 class HashEmbedder:
-    """Deterministic vectors of unit length, near for texts that share words (`ports.Embedder`).
+    """Deterministic vectors of unit length, near for texts that share words (an `Embedder`).
 
     It knows no meaning. A text without letters or digits gets a fixed vector of its own.
 

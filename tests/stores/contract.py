@@ -1,4 +1,4 @@
-"""The engines that must all keep the contract of `ports.Engine`, in both forms.
+"""The engines that must all keep the contract of `core.engine.Engine`, in both forms.
 
 Qdrant Edge, the client's local mode and a stand-in for a server always; a real one when
 AMEM_TEST_QDRANT_URL is set.
