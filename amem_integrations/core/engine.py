@@ -113,7 +113,7 @@ class Engine(Protocol):
     ) -> frozenset[str]:
         """Replace points in one operation if each still is as it was read.
 
-        `expect` gives, by id, what tells that (`stores.codec.as_read`); `present` names further points
+        `expect` gives, by id, what tells that (`codec.as_read`); `present` names further points
         that must exist; those of `new` whose ids are free are added with them. Returns the ids
         that failed; where the engine can, nothing was written then.
         A server may have written the other points: the caller redoes what was left out.
