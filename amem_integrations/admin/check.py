@@ -9,8 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import EVERYTHING, Condition, Range, both, ids, match
-from amem_integrations.core.io import IO, Point
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, decode
 from amem_integrations.core.note import Note, Status, note_id
 from amem_integrations.errors import AMemError

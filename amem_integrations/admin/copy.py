@@ -7,8 +7,9 @@ it takes all namespaces and whatever is kept beside the notes. `tending` gives i
 from collections.abc import Callable
 
 from amem_integrations.admin.check import DAMAGED
+from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import EVERYTHING
-from amem_integrations.core.io import IO, Point
+from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note
 from amem_integrations.errors import StoreCorruptError
 from amem_integrations.stores.codec import note_from, note_point

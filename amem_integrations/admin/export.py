@@ -10,7 +10,8 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from amem_integrations.admin.lines import header_line, note_line
-from amem_integrations.core.io import IO, Point
+from amem_integrations.core.engine import Point
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.revisions.entry import Entry, entry_of, keys_of, records_of
 from amem_integrations.stores.codec import note_from, within

@@ -11,8 +11,9 @@ from itertools import chain
 from typing import TypeAlias
 
 from amem_integrations.admin.lines import read_entry, read_header, read_json
+from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import Range, both, match
-from amem_integrations.core.io import IO, Point
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Status
 from amem_integrations.core.status import NEW

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from amem_integrations.cli import terminal
-from amem_integrations.core.io import Vector
+from amem_integrations.core.engine import Vector
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.core.note import Note, as_utc, note_id
 from amem_integrations.embedders.dense import resolve_embedder

@@ -30,14 +30,8 @@ from amem_integrations.core.analysis import (
     Understanding,
 )
 from amem_integrations.core.engine import Engine, SparseVector, Vector
-from amem_integrations.core.engine import Fields as Fields
-from amem_integrations.core.engine import Point as Point
-from amem_integrations.core.engine import Query as Query
-from amem_integrations.core.engine import Scored as Scored
 from amem_integrations.core.note import Note, as_utc
 from amem_integrations.errors import AnalysisError
-
-__all__ = ["Analyst", "Embedder"]
 
 T = TypeVar("T")
 P = ParamSpec("P")

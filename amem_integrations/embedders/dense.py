@@ -9,7 +9,8 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias, cast
 
-from amem_integrations.core.io import Embedder, Vector
+from amem_integrations.core.engine import Vector
+from amem_integrations.core.io import Embedder
 from amem_integrations.embedders.embedder import NamedEmbedder, embedder_of
 from amem_integrations.embedders.fastembed import DEFAULT, THREADS, fastembed_by_name
 from amem_integrations.embedders.multilingual import ALIAS, NAME, multilingual

@@ -9,7 +9,8 @@ from functools import lru_cache, partial
 from types import SimpleNamespace
 from typing import Any, cast
 
-from amem_integrations.core.io import Embedder, Vector
+from amem_integrations.core.engine import Vector
+from amem_integrations.core.io import Embedder
 from amem_integrations.errors import EmbeddingError
 
 _LOG = logging.getLogger(__name__)

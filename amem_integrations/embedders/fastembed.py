@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amem_integrations.core.io import Vector
+from amem_integrations.core.engine import Vector
 from amem_integrations.embedders.embedder import NamedEmbedder, embedder_of
 from amem_integrations.embedders.model_files import (
     Once,

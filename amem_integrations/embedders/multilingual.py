@@ -6,7 +6,7 @@ Sixteen languages (the two forms of Chinese among them), 512 dimensions, in nump
 import threading
 from typing import Any, cast
 
-from amem_integrations.core.io import Vector
+from amem_integrations.core.engine import Vector
 from amem_integrations.embedders.embedder import NamedEmbedder, embedder_of
 from amem_integrations.embedders.model_files import Once, bounded, check_files, package_dir
 from amem_integrations.errors import ModelUnavailableError

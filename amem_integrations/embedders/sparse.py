@@ -6,7 +6,8 @@ The weights hold term frequency and text length; the engine adds IDF over the na
 from collections.abc import Iterable
 from typing import Any
 
-from amem_integrations.core.io import SparseEncoder, SparseVector
+from amem_integrations.core.engine import SparseVector
+from amem_integrations.core.io import SparseEncoder
 from amem_integrations.embedders.model_files import bounded, package_dir
 from amem_integrations.errors import ModelUnavailableError
 

@@ -20,7 +20,7 @@ from math import log2
 from pathlib import Path
 from typing import Any, cast
 
-from amem_integrations.core.io import Vector
+from amem_integrations.core.engine import Vector
 from amem_integrations.errors import ModelUnavailableError
 
 Ranks = tuple[int | None, ...]

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from amem_integrations.core.io import Embedder, Vector
+from amem_integrations.core.engine import Vector
+from amem_integrations.core.io import Embedder
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Hit, Status
 from amem_integrations.embedders.dense import EmbedderSpec, NamedEmbedder, resolve_embedder

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from amem_integrations.core.io import Embedder, Vector
+from amem_integrations.core.engine import Vector
+from amem_integrations.core.io import Embedder
 from amem_integrations.evaluation.dataset import Conversation, Question, Turn
 
 Progress = Callable[[int, int], None]

@@ -11,8 +11,9 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
+from amem_integrations.core.engine import Point, Query, Vector
 from amem_integrations.core.filters import Condition, Not, Range, both, ids, match
-from amem_integrations.core.io import IO, Point, Query, Vector
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Status
 from amem_integrations.formation.state import (

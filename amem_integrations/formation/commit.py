@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from amem_integrations.core.io import IO, Point
+from amem_integrations.core.engine import Point
+from amem_integrations.core.io import IO
 from amem_integrations.core.note import CONTRADICTS, Note, Status
 from amem_integrations.errors import AMemError
 from amem_integrations.formation.candidates import percentiles

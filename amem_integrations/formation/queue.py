@@ -11,8 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from amem_integrations.core.engine import Engine, Point
 from amem_integrations.core.filters import EVERYTHING, Condition, Not, Range, both, ids, match
-from amem_integrations.core.io import IO, Engine, Point
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import decode
 from amem_integrations.core.note import Note, Status
 from amem_integrations.stores.codec import micros, moment, note_from, within

@@ -14,8 +14,9 @@ from amem_integrations.analysts import sentences, turns, words
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.analysts.turns import Verdict
 from amem_integrations.core.analysis import Candidate, IdeaProposal, Turn
+from amem_integrations.core.engine import Query, Vector
 from amem_integrations.core.filters import Condition, Range, both, match
-from amem_integrations.core.io import IO, Query, Vector
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import CORRECTS, REPEATS, Link, Note, Status, note_id
 from amem_integrations.errors import AnalysisError, StoreError

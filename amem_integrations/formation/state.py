@@ -16,8 +16,9 @@ from amem_integrations.core.analysis import (
     LinkProposal,
     Understanding,
 )
+from amem_integrations.core.engine import Point, Vector
 from amem_integrations.core.filters import ids
-from amem_integrations.core.io import IO, Analyst, Point, Vector
+from amem_integrations.core.io import IO, Analyst
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note
 from amem_integrations.core.usage import Ledger

@@ -11,7 +11,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from amem_integrations.core.analysis import Evolution, Judgement, LinkProposal, Understanding
-from amem_integrations.core.io import Point
+from amem_integrations.core.engine import Point
 from amem_integrations.core.note import (
     CONTRADICTS,
     MAX_CONTEXT_CHARS,

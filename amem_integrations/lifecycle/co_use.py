@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from math import sqrt
 
+from amem_integrations.core.engine import Vector
 from amem_integrations.core.filters import match
-from amem_integrations.core.io import IO, Vector
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Link
 from amem_integrations.formation.candidates import SHOWN

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 
+from amem_integrations.core.engine import Point, Query
 from amem_integrations.core.filters import match
-from amem_integrations.core.io import IO, Point, Query
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import CONTRADICTS, CORRECTS, REPEATS, Link, Note, Status
 from amem_integrations.formation.candidates import SHOWN, usual_cosines

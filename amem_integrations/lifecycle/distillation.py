@@ -8,8 +8,9 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 
 from amem_integrations.core.analysis import Distilled
+from amem_integrations.core.engine import Query, Vector
 from amem_integrations.core.filters import Condition, match
-from amem_integrations.core.io import IO, Query, Vector
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import DISTILS, Link, Note, Status, make_note, note_id
 from amem_integrations.formation.state import Settings

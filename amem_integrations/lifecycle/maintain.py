@@ -13,8 +13,9 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import match
-from amem_integrations.core.io import IO, Point
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, encode
 from amem_integrations.errors import NoteNotFoundError
 from amem_integrations.formation.candidates import SHOWN

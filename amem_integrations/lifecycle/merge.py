@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from amem_integrations.analysts.turns import depends_on_day, depends_on_speaker
-from amem_integrations.core.io import IO, Vector
+from amem_integrations.core.engine import Vector
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import (
     CONTRADICTS,

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from itertools import combinations
 from math import hypot
 
-from amem_integrations.core.io import Vector
+from amem_integrations.core.engine import Vector
 from amem_integrations.core.note import (
     CONTRADICTS,
     CORRECTS,

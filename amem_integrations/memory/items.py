@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from amem_integrations.core.io import IO, Vector
+from amem_integrations.core.engine import Vector
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Status, note_id
 from amem_integrations.errors import InvalidInputError

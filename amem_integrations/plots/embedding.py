@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from amem_integrations.core.io import IO, Vector
+from amem_integrations.core.engine import Vector
+from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note, Revision
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.plots import text

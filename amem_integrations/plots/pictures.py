@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from amem_integrations.core.engine import Vector
 from amem_integrations.core.filters import Not, match
-from amem_integrations.core.io import IO, Vector
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.core.note import Note, Revision, Status
 from amem_integrations.errors import InvalidInputError

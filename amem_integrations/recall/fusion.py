@@ -11,9 +11,10 @@ from math import fsum
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from amem_integrations.core.engine import Point, Query, Scored, SparseVector, Vector
 from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.filters import Condition, both, ids, match
-from amem_integrations.core.io import IO, Point, Query, Scored, SparseVector, Vector
+from amem_integrations.core.io import IO
 from amem_integrations.recall.query import Question, Scope
 from amem_integrations.recall.signals import (
     Evidence,

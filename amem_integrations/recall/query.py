@@ -11,9 +11,10 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from amem_integrations.analysts.stop_words import STOP
+from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.filters import Condition, Not, Range, match
-from amem_integrations.core.io import IO, Point
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Status, as_utc
 from amem_integrations.recall.dates import Days, days_in, is_month

@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import log
 
+from amem_integrations.core.engine import Query, SparseVector, Vector
 from amem_integrations.core.filters import Condition, both, ids, match
-from amem_integrations.core.io import IO, Query, SparseVector, Vector
+from amem_integrations.core.io import IO
 from amem_integrations.core.note import Hit
 from amem_integrations.recall.fusion import NOTES_A_PLACE
 from amem_integrations.recall.query import Question, Scope

@@ -11,8 +11,9 @@ from datetime import datetime
 from math import fsum
 from typing import Any, TypeAlias
 
+from amem_integrations.core.engine import Query
 from amem_integrations.core.filters import Condition
-from amem_integrations.core.io import IO, Query
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Hit, Note, as_utc
 from amem_integrations.errors import InvalidInputError

@@ -5,7 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from amem_integrations.core.io import IO, Point
+from amem_integrations.core.engine import Point
+from amem_integrations.core.io import IO
 from amem_integrations.core.note import Change, Note, Revision, Status
 from amem_integrations.errors import NoteNotFoundError, StoreError
 from amem_integrations.stores.codec import as_read, revision_point, state_of

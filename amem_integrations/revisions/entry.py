@@ -4,8 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import both, ids, match
-from amem_integrations.core.io import IO, Point
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Revision
 from amem_integrations.revisions.change import keep_references, map_changes

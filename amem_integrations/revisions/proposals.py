@@ -12,9 +12,10 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from amem_integrations.core.analysis import Evolution
+from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.filters import Condition, both, match
-from amem_integrations.core.io import IO, Point
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, decode, encode
 from amem_integrations.core.note import Note
 from amem_integrations.stores.codec import micros, moment

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from amem_integrations.core.analysis import BY_STATISTICS
+from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import HasId, both, ids, match
-from amem_integrations.core.io import IO, Point
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, encode
 from amem_integrations.core.note import DISTILS, Note, Revision, Status
 from amem_integrations.revisions.change import ROUNDS, kept_changing

@@ -6,8 +6,9 @@ Both take back what the replaced text had caused in other notes.
 from collections.abc import Mapping
 from dataclasses import replace
 
+from amem_integrations.core.engine import Vector
 from amem_integrations.core.filters import Range, both, match
-from amem_integrations.core.io import IO, Vector
+from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note, Status, check_content
 from amem_integrations.revisions.change import (
     ROUNDS,

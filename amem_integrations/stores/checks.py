@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
+from amem_integrations.core.engine import Point, Query, SparseVector, Vector
 from amem_integrations.core.filters import All, Condition, Not
 from amem_integrations.core.filters import Any as AnyOf
-from amem_integrations.core.io import Point, Query, SparseVector, Vector
 from amem_integrations.errors import (
     EmbeddingError,
     InvalidFilterError,

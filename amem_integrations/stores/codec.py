@@ -15,8 +15,8 @@ from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
+from amem_integrations.core.engine import Fields, Point, SparseVector, Vector
 from amem_integrations.core.filters import Condition, both, match
-from amem_integrations.core.io import Fields, Point, SparseVector, Vector
 from amem_integrations.core.namespace import Namespace, decode, encode, prefixes
 from amem_integrations.core.note import Link, Note, Revision
 from amem_integrations.core.status import NEW, RECORDED, Life, Mark

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
+from amem_integrations.core.engine import Engine
 from amem_integrations.core.filters import EVERYTHING
-from amem_integrations.core.io import Engine, run
+from amem_integrations.core.io import run
 from amem_integrations.errors import InvalidInputError, StoreError, StoreMismatchError
 from amem_integrations.stores.checks import Encoders, check_fits, meta_point
 from amem_integrations.stores.codec import META_ID
@@ -35,7 +36,7 @@ class Store(Protocol):
     """An open collection: what `AgenticMemory(location)` makes of a location, or takes as it is.
 
     Write one of your own to keep notes elsewhere: two engines (or one, if it never suspends) with
-    the methods of `core.io.Engine`, put to `testing.EngineContract`. The memory closes it.
+    the methods of `core.engine.Engine`, put to `testing.EngineContract`. The memory closes it.
     """
 
     @property

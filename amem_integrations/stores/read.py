@@ -7,9 +7,10 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import EVERYTHING, Condition, both, ids, match
 from amem_integrations.core.filters import Any as AnyOf
-from amem_integrations.core.io import IO, Point
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, decode, encode
 from amem_integrations.core.note import Link, Note, Revision
 from amem_integrations.stores.codec import link_from, note_from, revision_from, within

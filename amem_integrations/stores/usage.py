@@ -13,8 +13,9 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import Condition, Range, both, ids, match
-from amem_integrations.core.io import IO, Point
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, encode
 from amem_integrations.core.usage import Entries, Ledger, Record, Usage, UsageReport, hour, report
 from amem_integrations.errors import StoreError

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
+from amem_integrations.core.engine import Point, Vector
 from amem_integrations.core.filters import EVERYTHING, Condition, Range, both, match
-from amem_integrations.core.io import IO, Point, Vector
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, encode
 from amem_integrations.errors import StoreError
 from amem_integrations.stores.codec import micros, moment

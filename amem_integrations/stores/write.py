@@ -5,7 +5,8 @@ Texts are embedded together, once each, and vectors of unchanged passages are re
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from amem_integrations.core.io import IO, Point, Vector
+from amem_integrations.core.engine import Point, Vector
+from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note
 from amem_integrations.stores.codec import note_from, note_point
 from amem_integrations.stores.passages import passages, sparse_text

@@ -10,7 +10,7 @@ from collections import Counter
 from functools import lru_cache
 from zlib import crc32
 
-from amem_integrations.core.io import Vector
+from amem_integrations.core.engine import Vector
 
 # Written without spaces: Han, kana, Hangul, Thai. Read by characters and pairs of them.
 _UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from amem_integrations.core.engine import Engine, Point, Query, SparseVector
 from amem_integrations.core.filters import EVERYTHING, HasId, Not, Range, both, match
 from amem_integrations.core.filters import Any as AnyOf
-from amem_integrations.core.io import Engine, Point, Query, SparseVector
 from amem_integrations.errors import StoreClosedError
 
 EAST, NORTH, NORTH_EAST = [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.6, 0.8, 0.0, 0.0]

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory, Note, Status
+from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import ids, match
-from amem_integrations.core.io import Point, run
+from amem_integrations.core.io import run
 from amem_integrations.stores.codec import note_point, revision_point
 from amem_integrations.stores.read import every_point
 from tests.lifecycle.engines import TEXTS, open_on

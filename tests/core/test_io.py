@@ -17,18 +17,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
 from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
+from amem_integrations.core.engine import Point, Query, Scored, SparseVector
 from amem_integrations.core.filters import EVERYTHING
-from amem_integrations.core.io import (
-    IO,
-    AsyncIO,
-    Clock,
-    Point,
-    Query,
-    Scored,
-    SparseVector,
-    SyncIO,
-    run,
-)
+from amem_integrations.core.io import IO, AsyncIO, Clock, SyncIO, run
 from amem_integrations.errors import StoreError
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -14,14 +14,8 @@ from typing import Any
 import pytest
 from langgraph.errors import GraphInterrupt
 
-from amem_integrations.core.io import (
-    IO,
-    AsyncIO,
-    Clock,
-    Point,
-    SyncIO,
-    run,
-)
+from amem_integrations.core.engine import Point
+from amem_integrations.core.io import IO, AsyncIO, Clock, SyncIO, run
 from amem_integrations.errors import AnalysisError, StoreError
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from amem_integrations.core.io import SparseEncoder, SparseVector
+from amem_integrations.core.engine import SparseVector
+from amem_integrations.core.io import SparseEncoder
 from amem_integrations.embedders import sparse as module
 from amem_integrations.embedders.model_files import package_dir
 from amem_integrations.embedders.sparse import EdgeBm25, FastembedBm25, resolve_sparse

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from amem_integrations.core.io import Vector
+from amem_integrations.core.engine import Vector
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn
 from amem_integrations.evaluation.formats import read_dataset
 from amem_integrations.evaluation.recall import (

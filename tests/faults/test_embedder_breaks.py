@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from amem_integrations import Status
-from amem_integrations.core.io import Vector
+from amem_integrations.core.engine import Vector
 from amem_integrations.errors import EmbeddingError, ModelUnavailableError
 from tests.support import EMBEDDER, again, chat_model, open_memory
 

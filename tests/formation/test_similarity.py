@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amem_integrations.core.io import Point
+from amem_integrations.core.engine import Point
 from amem_integrations.formation.candidates import cosines_of, percentiles
 from amem_integrations.formation.state import RunContext
 from tests.support import chat_model, judgement, open_memory

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory
-from amem_integrations.core.engine import Scored
+from amem_integrations.core.engine import Engine, Fields, Point, Query, Scored, SparseVector
 from amem_integrations.core.filters import All, Condition, HasId, Match, Not, Range
-from amem_integrations.core.io import Engine, Fields, Point, Query, SparseVector
 from amem_integrations.errors import InvalidInputError, StoreClosedError, StoreMismatchError
 from amem_integrations.testing import EngineContract, HashEmbedder
 from tests.support import EMBEDDER

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from amem_integrations.core.engine import Point, Query, Scored, SparseVector
 from amem_integrations.core.filters import Condition
-from amem_integrations.core.io import Point, Query, Scored, SparseVector, SyncIO
+from amem_integrations.core.io import SyncIO
 from amem_integrations.core.note import Link, Status, make_note
 from amem_integrations.stores.codec import note_point
 

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from amem_integrations.core.engine import Point, Query, Scored
 from amem_integrations.core.filters import EVERYTHING, Condition
-from amem_integrations.core.io import Point, Query, Scored, SyncIO, run
+from amem_integrations.core.io import SyncIO, run
 from amem_integrations.core.note import Note, make_note
 from amem_integrations.recall.search import nearest, newest
 from amem_integrations.stores.codec import note_point

@@ -5,8 +5,9 @@ from datetime import datetime
 
 import pytest
 
+from amem_integrations.core.engine import SparseVector
 from amem_integrations.core.filters import Any, Match, Not, Range
-from amem_integrations.core.io import AsyncIO, SparseVector, run
+from amem_integrations.core.io import AsyncIO, run
 from amem_integrations.core.note import Hit
 from amem_integrations.errors import InvalidFilterError, InvalidInputError
 from amem_integrations.recall.fusion import list_notes

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory
-from amem_integrations.core.io import Engine
+from amem_integrations.core.engine import Engine
 from tests.support import open_memory
 
 # What every room passes around or works with; a search is made in the rooms above.

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from amem_integrations.core.engine import Engine
 from amem_integrations.core.filters import EVERYTHING
-from amem_integrations.core.io import Engine, run
+from amem_integrations.core.io import run
 from amem_integrations.stores.open import Store, open_store
 from tests.stores.points import DIMENSION, ENCODERS
 

@@ -21,7 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import BaseModel
 from qdrant_client import QdrantClient, models
 
-from amem_integrations.core.io import Point, SparseVector
+from amem_integrations.core.engine import Point, SparseVector
 from amem_integrations.stores.server.client import ClientStore, open_client
 
 

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from amem_integrations.core.io import Point, SparseVector, Vector
+from amem_integrations.core.engine import Point, SparseVector, Vector
 from amem_integrations.stores.open import Encoders
 
 DIMENSION = 4

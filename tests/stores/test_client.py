@@ -14,8 +14,9 @@ import pytest
 from qdrant_client import AsyncQdrantClient, QdrantClient, models
 from qdrant_client.conversions.conversion import GrpcToRest, RestToGrpc
 
+from amem_integrations.core.engine import Point, Query, SparseVector
 from amem_integrations.core.filters import EVERYTHING, Any, Not, Range, both, ids, match
-from amem_integrations.core.io import Point, Query, SparseVector, run
+from amem_integrations.core.io import run
 from amem_integrations.errors import StoreClosedError, StoreMismatchError, StoreUnavailableError
 from amem_integrations.stores.codec import INDEXES
 from amem_integrations.stores.server import engine, transport

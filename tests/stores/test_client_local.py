@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from qdrant_client import QdrantClient
 
+from amem_integrations.core.engine import Query
 from amem_integrations.core.filters import EVERYTHING
-from amem_integrations.core.io import Query, run
+from amem_integrations.core.io import run
 from amem_integrations.errors import (
     StoreClosedError,
     StoreCorruptError,

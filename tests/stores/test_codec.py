@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from amem_integrations.core import json_value
+from amem_integrations.core.engine import SparseVector
 from amem_integrations.core.filters import All, Match
-from amem_integrations.core.io import SparseVector
 from amem_integrations.core.namespace import encode
 from amem_integrations.core.note import (
     SOURCES,

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import EVERYTHING, ids
-from amem_integrations.core.io import Point, run
+from amem_integrations.core.io import run
 from amem_integrations.errors import StoreCorruptError, StoreLockedError, StoreMismatchError
 from amem_integrations.stores.codec import META_ID
 from amem_integrations.stores.edge import compaction

@@ -16,9 +16,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from amem_integrations.core.engine import Engine
 from amem_integrations.core.filters import All, Condition, HasId, Match, Not, Range
 from amem_integrations.core.filters import Any as AnyOf
-from amem_integrations.core.io import Engine, run
+from amem_integrations.core.io import run
 from amem_integrations.core.note import Note, Status, make_note
 from amem_integrations.stores import facts
 from amem_integrations.stores.codec import INDEXES, note_from, note_point, within

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from amem_integrations.core.engine import Point, Query, SparseVector
 from amem_integrations.core.filters import (
     EVERYTHING,
     All,
@@ -17,7 +18,7 @@ from amem_integrations.core.filters import (
     match,
 )
 from amem_integrations.core.filters import Any as AnyOf
-from amem_integrations.core.io import Point, Query, SparseVector, run
+from amem_integrations.core.io import run
 from amem_integrations.errors import InvalidFilterError
 from amem_integrations.stores.open import Store
 from tests.stores.contract import Driven, engine_fixture, store_fixture

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from amem_integrations.core.engine import Query, SparseVector
 from amem_integrations.core.filters import (
     EVERYTHING,
     HasId,
     match,
 )
-from amem_integrations.core.io import Query, SparseVector
 from amem_integrations.errors import (
     EmbeddingError,
     StoreClosedError,

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from amem_integrations.core.engine import Fields, Point, SparseVector
 from amem_integrations.core.filters import EVERYTHING, HasId, Not, both, match
-from amem_integrations.core.io import Fields, Point, SparseVector, run
+from amem_integrations.core.io import run
 from amem_integrations.errors import EmbeddingError, StoreError
 from amem_integrations.stores.open import Store
 from tests.stores.contract import Driven, engine_fixture, store_fixture

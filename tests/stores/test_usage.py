@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from amem_integrations.core.analysis import ChatReply, ChatRequest
+from amem_integrations.core.engine import Engine
 from amem_integrations.core.filters import EVERYTHING, match
-from amem_integrations.core.io import Engine, SyncIO, run
+from amem_integrations.core.io import SyncIO, run
 from amem_integrations.core.usage import Ledger, Usage
 from amem_integrations.errors import StoreWriteError
 from amem_integrations.revisions.forget import forget_namespace

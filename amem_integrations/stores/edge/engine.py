@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import qdrant_edge as edge
 
+from amem_integrations.core.engine import Fields, Point, Query, Scored, SparseVector, Vector
 from amem_integrations.core.filters import All, Condition, HasId, Match, Not, Range, Scalar
 from amem_integrations.core.filters import Any as AnyOf
-from amem_integrations.core.io import Fields, Point, Query, Scored, SparseVector, Vector
 from amem_integrations.errors import InvalidFilterError, StoreClosedError, StoreError
 from amem_integrations.stores.checks import check_condition, check_points, check_query, is_id
 from amem_integrations.stores.codec import INDEXES, Index

@@ -17,7 +17,8 @@ from typing import Any, cast
 import httpx
 from qdrant_client import QdrantClient, models
 
-from amem_integrations.core.io import Engine, run
+from amem_integrations.core.engine import Engine
+from amem_integrations.core.io import run
 from amem_integrations.errors import (
     StoreCorruptError,
     StoreError,

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from qdrant_client import models
 
+from amem_integrations.core.engine import Fields, Point, Query, Scored, SparseVector
 from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.filters import Condition, Not, Range, both, ids, match
-from amem_integrations.core.io import Fields, Point, Query, Scored, SparseVector
 from amem_integrations.errors import StoreError, StoreUnavailableError
 from amem_integrations.stores.checks import check_condition, check_points, check_query, is_id
 from amem_integrations.stores.codec import INDEXES, Index
