@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 import pytest
-from langchain_core.messages import AIMessage, ToolCall
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -14,20 +13,14 @@ from langgraph.store.base import BaseStore
 from amem_integrations import AgenticMemory
 from amem_integrations.langgraph import AMemStore, create_memory_tools
 from amem_integrations.testing import ScriptedChatModel
-from tests.langgraph.agents import ASKED, TOLD, USERS, config, said
+from tests.langgraph.support import ASKED, CALVIN, TOLD, USERS, call_tool, config, said
 from tests.support import EMBEDDER
-
-CALVIN = ("users", "calvin")
 
 
 @pytest.fixture
 async def memory() -> AsyncIterator[AgenticMemory]:
     async with await AgenticMemory.aopen(embedder=EMBEDDER, formation="off") as memory:
         yield memory
-
-
-def call(tool: str, **args: Any) -> AIMessage:
-    return AIMessage("", tool_calls=[ToolCall(name=tool, args=args, id="1", type="tool_call")])
 
 
 def script() -> ScriptedChatModel:
@@ -38,8 +31,8 @@ def script() -> ScriptedChatModel:
         if last.type == "tool":
             return f"Memory: {last.text}"
         if last.text == TOLD:
-            return call("manage_memory", content=TOLD)
-        return call("search_memory", query=last.text)
+            return call_tool("manage_memory", content=TOLD)
+        return call_tool("search_memory", query=last.text)
 
     return ScriptedChatModel(reply)
 
@@ -65,23 +58,12 @@ async def test_tools_carry_over_to_another_thread_and_to_nobody_else(
 ) -> None:
     graph = agent(memory, script())
     await graph.ainvoke(said(TOLD), config("calvin", "monday"))
-    second = await graph.ainvoke(said(ASKED), config("calvin", "tuesday"))
-    other = await graph.ainvoke(said(ASKED), config("eve", "wednesday"))
-    assert "Susie" in second["messages"][-1].text
-    assert other["messages"][-1].text == "Memory: Nothing is remembered about that."
-
-
-async def test_a_stream_tells_of_what_was_found(memory: AgenticMemory) -> None:
-    graph = agent(memory, script())
-    await memory.aadd(TOLD, namespace=CALVIN)
-    parts = [
-        part
-        async for part in graph.astream(
-            said(ASKED), config("calvin", "tuesday"), stream_mode="updates"
-        )
-    ]
+    streamed = graph.astream(said(ASKED), config("calvin", "tuesday"), stream_mode="updates")
+    parts = [part async for part in streamed]
     assert [step for part in parts for step in part] == ["answer", "tools", "answer"]
     assert "Susie" in parts[-1]["answer"]["messages"][-1].text
+    other = await graph.ainvoke(said(ASKED), config("eve", "wednesday"))
+    assert other["messages"][-1].text == "Memory: Nothing is remembered about that."
 
 
 async def test_the_store_and_the_tools_share_their_notes(memory: AgenticMemory) -> None:
@@ -97,8 +79,8 @@ async def test_the_store_and_the_tools_share_their_notes(memory: AgenticMemory) 
         if messages[-1].type == "tool":
             return f"Memory: {messages[-1].text}"
         if messages[-1].text == TOLD:
-            return call("save", text=TOLD)
-        return call("search_memory", query=messages[-1].text)
+            return call_tool("save", text=TOLD)
+        return call_tool("search_memory", query=messages[-1].text)
 
     graph = agent(memory, ScriptedChatModel(reply), [save])
     await graph.ainvoke(said(TOLD), config("calvin", "monday"))

@@ -1,7 +1,6 @@
 """Pictures, sound and files in LangChain's messages: what is remembered of them."""
 
 from base64 import b64encode
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,19 +11,19 @@ from amem_integrations import AgenticMemory, Attachment
 from amem_integrations.langgraph import AMemMiddleware, create_memory_graph
 from amem_integrations.langgraph.messages import read_content
 from amem_integrations.testing import ScriptedChatModel
-from tests.support import open_memory
 
-PNG = b64encode(b"\x89PNG a picture").decode()
+BYTES = b"\x89PNG a picture"
+PNG = b64encode(BYTES).decode()
 DATA_URL = f"data:image/png;base64,{PNG}"
 PDF_URL = f"data:application/pdf;base64,{PNG}"
 BLOCKS: list[tuple[dict[str, Any], Attachment]] = [
     (
         {"type": "image", "base64": PNG, "mime_type": "image/png"},
-        Attachment("image", "image/png", b"\x89PNG a picture"),
+        Attachment("image", "image/png", BYTES),
     ),
     (
         {"type": "image_url", "image_url": {"url": DATA_URL}},
-        Attachment("image", "image/png", b"\x89PNG a picture"),
+        Attachment("image", "image/png", BYTES),
     ),
     (
         {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
@@ -35,19 +34,19 @@ BLOCKS: list[tuple[dict[str, Any], Attachment]] = [
             "type": "image",
             "source": {"type": "base64", "media_type": "image/png", "data": PNG},
         },
-        Attachment("image", "image/png", b"\x89PNG a picture"),
+        Attachment("image", "image/png", BYTES),
     ),
     (
         {"type": "input_audio", "input_audio": {"data": PNG, "format": "wav"}},
-        Attachment("audio", "audio/wav", b"\x89PNG a picture"),
+        Attachment("audio", "audio/wav", BYTES),
     ),
     (
         {"type": "file", "file": {"filename": "a.pdf", "file_data": PDF_URL}},
-        Attachment("file", "application/pdf", b"\x89PNG a picture", name="a.pdf"),
+        Attachment("file", "application/pdf", BYTES, name="a.pdf"),
     ),
     (
         {"type": "file", "file": {"filename": "a.pdf", "file_data": PNG}},
-        Attachment("file", data=b"\x89PNG a picture", name="a.pdf"),
+        Attachment("file", data=BYTES, name="a.pdf"),
     ),
     (
         {"type": "video_url", "video_url": {"url": "https://example.org/a.mp4"}},
@@ -55,7 +54,7 @@ BLOCKS: list[tuple[dict[str, Any], Attachment]] = [
     ),
     (
         {"type": "input_image", "image_url": DATA_URL},
-        Attachment("image", "image/png", b"\x89PNG a picture"),
+        Attachment("image", "image/png", BYTES),
     ),
     (
         {"type": "image_url", "image_url": "https://example.org/a.png"},
@@ -64,7 +63,7 @@ BLOCKS: list[tuple[dict[str, Any], Attachment]] = [
     ({"type": "file", "file_id": "file-1"}, Attachment("file")),
     (
         {"type": "media", "mime_type": "video/mp4", "data": PNG},
-        Attachment("video", "video/mp4", b"\x89PNG a picture"),
+        Attachment("video", "video/mp4", BYTES),
     ),
     (
         {"type": "text-plain", "text": "Dear all", "mime_type": "text/plain", "title": "Letter"},
@@ -81,12 +80,6 @@ NOTHING_ENCLOSED: list[dict[str, Any]] = [
     {"cachePoint": {"type": "default"}},
     {"type": "refusal", "refusal": "No."},
 ]
-
-
-@pytest.fixture
-def memory() -> Iterator[AgenticMemory]:
-    with open_memory(formation="off") as memory:
-        yield memory
 
 
 def text(said: str) -> dict[str, Any]:
@@ -132,46 +125,40 @@ def test_parts_of_a_text_stand_apart_where_something_was_between_them() -> None:
     assert said == "Before\nAfter"
 
 
-def test_the_text_is_remembered_and_the_rest_is_counted(memory: AgenticMemory) -> None:
-    tell(memory, text("My boat"), BLOCKS[0][0], BLOCKS[2][0], {"type": "file", "file_id": "f"})
-    assert remembered(memory) == {
-        "My boat": {"attachments": {"image": 2, "file": 1}},
-        "A boat.": {},
-    }
-
-
-def test_nothing_of_a_picture_is_stored(memory: AgenticMemory) -> None:
-    tell(memory, text("My boat"), *(block for block, _ in BLOCKS))
-    stored = "".join(memory.admin.export("calvin"))
-    assert "My boat" in stored
+def test_attachments_are_counted_and_nothing_else_of_them_is_stored(
+    plain_memory: AgenticMemory,
+) -> None:
+    alone = plain_memory.admin.health().get("attachments.alone", 0)
+    blocks = [block for block, _ in BLOCKS]
+    tell(plain_memory, text("My boat"), *blocks)
+    # A picture alone is no note.
+    tell(plain_memory, blocks[0])
+    assert plain_memory.admin.health()["attachments.alone"] == alone + 1
+    counts = {"image": 7, "audio": 1, "file": 4, "video": 2}
+    assert remembered(plain_memory) == {"My boat": {"attachments": counts}, "A boat.": {}}
+    stored = "".join(plain_memory.admin.export("calvin"))
     assert PNG not in stored
     assert "example.org" not in stored
 
 
-def test_a_picture_alone_is_no_note_and_is_counted(memory: AgenticMemory) -> None:
-    tell(memory, BLOCKS[0][0])
-    assert list(remembered(memory)) == ["A boat."]
-    assert memory.admin.health()["attachments.alone"] == 1
+def test_a_captioner_says_what_a_picture_shows_and_pictures_can_be_asked_for(
+    plain_memory: AgenticMemory,
+) -> None:
+    def caption(attachment: Attachment) -> str:
+        return f"a red boat, {attachment.mime_type}"
 
-
-def test_a_captioner_tells_what_a_picture_shows(memory: AgenticMemory) -> None:
-    tell(memory, BLOCKS[0][0], captioner=lambda attachment: f"a red boat, {attachment.mime_type}")
-    assert remembered(memory)["[image: a red boat, image/png]"] == {"attachments": {"image": 1}}
-
-
-async def test_an_async_captioner_is_awaited(memory: AgenticMemory) -> None:
-    async def caption(attachment: Attachment) -> str:
-        return "a red boat"
-
-    middleware = AMemMiddleware(memory, namespace="calvin", tools=False, captioner=caption)
-    chat = create_agent(ScriptedChatModel(["Nice."]), middleware=[middleware])
-    await chat.ainvoke({"messages": [HumanMessage([text("Mine"), BLOCKS[0][0]])]})
-    assert "Mine\n\n[image: a red boat]" in remembered(memory)
+    tell(plain_memory, text("Look"), BLOCKS[0][0], captioner=caption)
+    plain_memory.add("A boat without a picture", namespace="calvin")
+    pictures = {"metadata.attachments.image": {"$gte": 1}}
+    [hit] = plain_memory.search("boat", namespace="calvin", filter=pictures)
+    assert hit.note.content == "Look\n\n[image: a red boat, image/png]"
+    tell(plain_memory, text("My boat has sails"), BLOCKS[0][0], split_turns=True, captioner=caption)
+    assert any(each.startswith("My boat has sails\n\n[image") for each in remembered(plain_memory))
 
 
 @pytest.mark.parametrize("waits", [False, True])
 async def test_what_a_model_says_of_a_picture_is_not_streamed_to_the_user(
-    memory: AgenticMemory, waits: bool
+    plain_memory: AgenticMemory, waits: bool
 ) -> None:
     seer = ScriptedChatModel(["a red boat"], after="repeat")
 
@@ -182,48 +169,31 @@ async def test_what_a_model_says_of_a_picture_is_not_streamed_to_the_user(
         return str((await seer.ainvoke("?")).text)
 
     captioner = acaption if waits else caption
-    middleware = AMemMiddleware(memory, namespace="calvin", tools=False, captioner=captioner)
+    middleware = AMemMiddleware(plain_memory, namespace="calvin", tools=False, captioner=captioner)
     chat = create_agent(ScriptedChatModel(["Nice."], after="repeat"), middleware=[middleware])
     asked: Any = {"messages": [HumanMessage([BLOCKS[0][0]])]}
     streamed = [part.text async for part, _ in chat.astream(asked, stream_mode="messages")]
     streamed += [part.text for part, _ in chat.stream(asked, stream_mode="messages")]
     assert "".join(streamed) == "Nice." * 2
-    assert "[image: a red boat]" in remembered(memory)
+    assert "[image: a red boat]" in remembered(plain_memory)
 
 
-def test_a_captioner_that_fails_fails_no_turn(memory: AgenticMemory) -> None:
+def test_a_captioner_that_fails_fails_no_turn(plain_memory: AgenticMemory) -> None:
     def fail(attachment: Attachment) -> str:
         raise RuntimeError
 
-    tell(memory, text("My boat"), BLOCKS[0][0], captioner=fail)
-    assert "My boat" in remembered(memory)
-    assert memory.admin.health()["captions.failed"] == 1
+    tell(plain_memory, text("My boat"), BLOCKS[0][0], captioner=fail)
+    assert "My boat" in remembered(plain_memory)
+    assert plain_memory.admin.health()["captions.failed"] == 1
 
 
-def test_a_caption_is_found_and_pictures_can_be_asked_for(memory: AgenticMemory) -> None:
-    tell(memory, text("Look"), BLOCKS[0][0], captioner=lambda attachment: "a red boat")
-    memory.add("A boat without a picture", namespace="calvin")
-    pictures = {"metadata.attachments.image": {"$gte": 1}}
-    [hit] = memory.search("boat", namespace="calvin", filter=pictures)
-    assert hit.note.content == "Look\n\n[image: a red boat]"
-
-
-def test_a_picture_that_the_assistant_made_is_told(memory: AgenticMemory) -> None:
+def test_a_picture_that_the_assistant_made_is_told(plain_memory: AgenticMemory) -> None:
     graph = create_memory_graph(
-        memory, namespace="calvin", captioner=lambda attachment: "a drawing of a boat"
+        plain_memory, namespace="calvin", captioner=lambda attachment: "a drawing of a boat"
     )
     drawn = AIMessage([{"type": "image", "base64": PNG, "mime_type": "image/png"}])
     graph.invoke({"messages": [HumanMessage("Draw my boat"), drawn]})
-    [note] = [each for each in memory.recent(namespace="calvin") if each.speaker == "assistant"]
+    [note] = [
+        each for each in plain_memory.recent(namespace="calvin") if each.speaker == "assistant"
+    ]
     assert note.content == "[image: a drawing of a boat]"
-
-
-def test_a_turn_that_is_split_keeps_its_captions(memory: AgenticMemory) -> None:
-    tell(
-        memory,
-        text("My boat has new sails"),
-        BLOCKS[0][0],
-        split_turns=True,
-        captioner=lambda attachment: "a red boat",
-    )
-    assert any("[image: a red boat]" in each for each in remembered(memory))

@@ -16,10 +16,8 @@ from amem_integrations import AgenticMemory, Status
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.langgraph import create_memory_graph
 from amem_integrations.testing import ScriptedChatModel
-from tests.langgraph.agents import ASKED, TOLD, USERS, answers, config, said
+from tests.langgraph.support import ASKED, CALVIN, TOLD, USERS, answers, config, said
 from tests.support import EMBEDDER, chat_model, io_of, open_memory, wiring_of
-
-CALVIN = ("users", "calvin")
 
 
 @pytest.fixture
@@ -65,26 +63,21 @@ def test_the_last_turn_is_remembered_and_formed(
     assert len(judge.calls) == 2
     assert done["notes"] == done["namespace"] == "mine"
     assert [message.text for message in done["messages"]] == [TOLD, "A fine name."]
+    # Earlier turns of the thread are left alone.
+    memory.admin.forget_namespace(CALVIN)
+    graph.invoke(said(ASKED), config("calvin", "monday"))
+    assert {note.content for note in memory.recent(namespace=CALVIN)} == {ASKED, "A fine name."}
+    assert len(judge.calls) == 4
 
 
-async def test_earlier_turns_of_the_thread_are_left_alone(judge: ScriptedChatModel) -> None:
-    async with await AgenticMemory.aopen(embedder=EMBEDDER, model=judge, formation="off") as memory:
-        graph = chat(memory, answers("A fine name.", "Susie."))
-        await graph.ainvoke(said(TOLD), config("calvin", "monday"))
-        await memory.admin.aforget_namespace(CALVIN)
-        await graph.ainvoke(said(ASKED), config("calvin", "monday"))
-        notes = await memory.arecent(namespace=CALVIN)
-        assert {note.content for note in notes} == {ASKED, "Susie."}
-        assert len(judge.calls) == 4
-
-
-def test_the_same_messages_again_are_the_same_notes(
+def test_the_same_messages_are_the_same_notes_and_no_user_no_note(
     memory: AgenticMemory, judge: ScriptedChatModel
 ) -> None:
     graph = create_memory_graph(memory, namespace="calvin")
     turn = {"messages": [HumanMessage(TOLD, id="1"), AIMessage("Fine.", id="2")]}
     for _ in range(2):
         graph.invoke(turn)
+    graph.invoke({"messages": [AIMessage("Hello.")]})
     assert memory.count("calvin") == 2
     assert len(judge.calls) == 2
 
@@ -105,27 +98,20 @@ def test_its_steps_can_be_drawn_and_streamed(memory: AgenticMemory) -> None:
     graph = chat(memory, answers("Fine."))
     drawn = set(graph.get_graph(xray=True).nodes)
     assert {"memory:accept_messages", "memory:formation:judge", "memory:formation:commit"} < drawn
-    streamed = graph.stream(
-        said(TOLD), config("calvin", "monday"), stream_mode="updates", subgraphs=True
+    streamed = list(
+        graph.stream(
+            said(TOLD),
+            config("calvin", "monday"),
+            stream_mode=["updates", "messages"],
+            subgraphs=True,
+        )
     )
-    steps = [step for _, update in streamed for step in update]
+    steps = [step for _, mode, part in streamed if mode == "updates" for step in part]
     inner = ["accept_messages", "accept", "candidates", "judge", "commit", "formation"]
     assert steps == ["answer", *inner, "memory"]
-
-
-def test_its_own_model_calls_are_not_in_the_stream_of_tokens(memory: AgenticMemory) -> None:
-    graph = chat(memory, answers("By LRU."))
-    streamed = graph.stream(
-        said(TOLD), config("calvin", "monday"), stream_mode="messages", subgraphs=True
-    )
-    tokens = [message.text for _, (message, _) in streamed if message.type == "AIMessageChunk"]
-    assert "".join(tokens) in ("By LRU.", "")
-    assert "keywords" not in "".join(tokens)
-
-
-def test_a_chat_without_a_user_s_word_is_nothing_to_remember(memory: AgenticMemory) -> None:
-    create_memory_graph(memory, namespace="calvin").invoke({"messages": [AIMessage("Hello.")]})
-    assert memory.count() == 0
+    # Its own model calls are not in the stream of tokens.
+    tokens = "".join(part[0].text for _, mode, part in streamed if mode == "messages")
+    assert "keywords" not in tokens
 
 
 def test_a_missing_user_fails(memory: AgenticMemory) -> None:

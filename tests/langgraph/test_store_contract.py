@@ -24,7 +24,7 @@ from tests.contracts.namespaces import NamespaceContract
 from tests.contracts.running import RunningContract
 from tests.contracts.store import StoreContract
 from tests.contracts.values import ValueContract
-from tests.langgraph.stores import without_qdrant_edge
+from tests.langgraph.support import without_qdrant_edge
 from tests.support import EMBEDDER, io_of, parts_of
 
 SERVER = os.environ.get("AMEM_TEST_QDRANT_URL")

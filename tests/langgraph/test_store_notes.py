@@ -13,26 +13,15 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.langgraph import AMemStore
 from amem_integrations.stores.read import every_point
 from amem_integrations.testing import ScriptedChatModel
-from tests.langgraph.stores import (
-    NS,
-    memory_fixture,
-    note,
-    opened_fixture,
-    store_fixture,
-    stored,
-    value,
-)
+from tests.langgraph.support import NS, note, stored, value
 from tests.support import chat_model, io_of, judgement, open_memory
-
-__all__ = ["memory_fixture", "opened_fixture", "store_fixture"]
-
 
 # -- items are notes ---------------------------------------------------------------------------
 
 
-def test_what_is_understood_of_an_item_lies_beside_its_value(store: AMemStore) -> None:
+async def test_what_is_understood_of_an_item_lies_beside_its_value(store: AMemStore) -> None:
     store.put(NS, "cache", {"text": "The redis cache", "n": 1})
-    store.put(NS, "policy", {"text": "Eviction policy", "n": 2})
+    await store.aput(NS, "policy", {"text": "Eviction policy", "n": 2})
     first, second = note(store, "cache"), note(store, "policy")
     assert first.content == "The redis cache"
     assert first.value == {"text": "The redis cache", "n": 1}
@@ -41,14 +30,7 @@ def test_what_is_understood_of_an_item_lies_beside_its_value(store: AMemStore) -
     assert [link.source for link in first.incoming] == [second.id]
     assert "seen-Eviction" in first.keywords
     assert [value(store, key)["n"] for key in ("cache", "policy")] == [1, 2]
-
-
-async def test_the_note_of_an_item_asynchronously(memory: AgenticMemory) -> None:
-    store = AMemStore(memory, index={"fields": ["text"]}, formation="inline")
-    await store.aput(NS, "cache", {"text": "The redis cache"})
-    found = await store.anote(NS, "cache")
-    assert found is not None
-    assert found.status is Status.FORMED
+    assert await store.anote(NS, "policy") == second
     assert await store.anote(NS, "missing") is None
 
 
@@ -63,25 +45,21 @@ def test_forming_an_item_leaves_its_times_and_its_place_alone(memory: AgenticMem
     assert {item.key: item.score for item in store.search(NS, query="redis")} == scores
 
 
-def test_in_the_background_put_does_not_wait(memory: AgenticMemory) -> None:
-    store = AMemStore(memory, index={"fields": ["text"]})
+@pytest.mark.parametrize("formation", ["background", "off"])
+def test_an_item_is_found_before_it_is_formed(memory: AgenticMemory, formation: Any) -> None:
+    store = AMemStore(memory, index={"fields": ["text"]}, formation=formation)
     store.put(NS, "k", {"text": "The redis cache"})
     assert store.search(NS, query="redis")[0].key == "k"
-    assert memory.flush(timeout=30)
+    if formation == "background":
+        assert memory.flush(timeout=30)
+    else:
+        assert note(store, "k").status is Status.RAW
+        memory.resume()
     assert note(store, "k").status is Status.FORMED
 
 
-def test_with_formation_off_items_wait_to_be_formed(memory: AgenticMemory) -> None:
-    store = AMemStore(memory, index={"fields": ["text"]}, formation="off")
-    store.put(NS, "k", {"text": "The redis cache"})
-    assert note(store, "k").status is Status.RAW
-    memory.resume()
-    assert note(store, "k").status is Status.FORMED
-
-
-@pytest.mark.parametrize("error", [TimeoutError(), RuntimeError("x")])
-def test_a_model_that_fails_costs_no_item(error: Exception) -> None:
-    model = ScriptedChatModel([error], after="repeat")
+def test_a_model_that_fails_costs_no_item() -> None:
+    model = ScriptedChatModel([RuntimeError("x")], after="repeat")
     with open_memory(model=model) as memory:
         store = AMemStore(memory, index={"fields": ["text"]}, formation="inline")
         store.put(NS, "k", {"text": "The redis cache"})
@@ -165,11 +143,16 @@ def test_the_whole_value_is_read_without_its_keys() -> None:
         assert note(store, "b").links == ()
 
 
-def test_a_value_of_half_characters_is_kept_and_found(store: AMemStore) -> None:
+def test_a_value_is_kept_exactly_and_found_by_store_and_memory(store: AMemStore) -> None:
     value = {"text": "green tea \ud83d", "\udc00": 1}
     store.put(NS, "k", value)
     (item,) = store.search(NS, query="green tea \ud83d")
     assert item.value == value
+    store.put(NS, "k", {"text": "The redis cache", "n": 1})
+    store.memory.update(note(store, "k"), metadata={"a": 1})
+    (hit,) = store.memory.search("redis", namespace=NS, filter={"value.n": 1})
+    assert hit.note.value == {"text": "The redis cache", "n": 1}
+    assert hit.note.metadata == {"a": 1}
 
 
 # -- notes are items ---------------------------------------------------------------------------
@@ -188,12 +171,6 @@ def test_a_note_that_no_put_made_has_its_content_for_value(store: AMemStore) -> 
     assert store.search(NS, filter={"other": {"$exists": True}}) == []
     store.delete(NS, made.key)
     assert store.memory.get(made) is None
-
-
-def test_an_item_is_found_by_the_memory_too(store: AMemStore) -> None:
-    store.put(NS, "k", {"text": "The redis cache", "n": 1})
-    (hit,) = store.memory.search("redis", namespace=NS, filter={"value.n": 1})
-    assert hit.note.value == {"text": "The redis cache", "n": 1}
 
 
 def test_a_put_takes_the_place_of_a_note(store: AMemStore) -> None:
@@ -217,17 +194,10 @@ def test_new_content_takes_the_place_of_a_value(store: AMemStore, how: str) -> N
     assert "Zanzibar" not in stored(store.memory)
 
 
-def test_metadata_can_be_given_to_an_item(store: AMemStore) -> None:
-    store.put(NS, "k", {"text": "The redis cache"})
-    store.memory.update(note(store, "k"), metadata={"a": 1})
-    assert note(store, "k").metadata == {"a": 1}
-    assert store.search(NS, query="The redis cache")[0].score == pytest.approx(1, abs=1e-3)
-
-
 # -- following links ---------------------------------------------------------------------------
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def linked() -> Iterator[AMemStore]:
     """Two linked items that share no word, and one that is linked to nothing."""
 
@@ -265,9 +235,13 @@ async def test_links_are_followed_asynchronously(linked: AMemStore) -> None:
     assert second.key == "harbour"
 
 
-def test_following_links_heeds_the_filter(linked: AMemStore) -> None:
+def test_following_links_keeps_to_the_filter_and_the_namespace(linked: AMemStore) -> None:
     found = linked.search(NS, query="eviction policy", hops=1, filter={"kind": "plan"})
     assert [item.key for item in found] == ["policy"]
+    assert linked.search(("users",), query="eviction policy", hops=1) == []
+    for prefix in ((), ("a.b",)):
+        with pytest.raises(InvalidNamespaceError):
+            linked.search(prefix, query="policy", hops=1)
 
 
 @pytest.mark.parametrize(
@@ -275,18 +249,11 @@ def test_following_links_heeds_the_filter(linked: AMemStore) -> None:
     [{"query": None}, {"query": " "}, {"limit": -1}, {"offset": -1}, {"hops": -1}],
     ids=str,
 )
-def test_what_following_links_cannot_do_is_refused(
-    linked: AMemStore, options: dict[str, Any]
+def test_following_links_needs_a_query_and_valid_numbers(
+    store: AMemStore, options: dict[str, Any]
 ) -> None:
     with pytest.raises(InvalidInputError):
-        linked.search(NS, **{"query": "policy", "hops": 1, **options})
-
-
-def test_links_are_followed_in_one_namespace(linked: AMemStore) -> None:
-    assert linked.search(("users",), query="eviction policy", hops=1) == []
-    for prefix in ((), ("a.b",)):
-        with pytest.raises(InvalidNamespaceError):
-            linked.search(prefix, query="policy", hops=1)
+        store.search(NS, **{"query": "policy", "hops": 1, **options})
 
 
 def test_following_links_hides_what_is_past_its_time_and_prolongs_the_rest() -> None:

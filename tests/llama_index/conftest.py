@@ -6,6 +6,7 @@ import pytest
 from llama_index.core.utils import get_tokenizer
 
 from amem_integrations import AgenticMemory
+from tests.llama_index.support import FACT
 from tests.support import open_memory
 
 
@@ -19,3 +20,10 @@ def tokenizer() -> None:
 def core() -> Iterator[AgenticMemory]:
     with open_memory() as memory:
         yield memory
+
+
+@pytest.fixture
+def told(core: AgenticMemory) -> AgenticMemory:
+    """A memory in which Calvin has told about his dog."""
+    core.add(FACT, namespace="calvin")
+    return core

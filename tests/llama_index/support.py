@@ -29,6 +29,9 @@ from amem_integrations.testing.llama_index import (
     call_tool,
 )
 
+FACT = "My dog is called Rex."
+QUESTION = "What is the name of my dog?"
+
 _sessions = itertools.count()
 
 # What the notes of a memory or block call, to be replaced in a test.
@@ -68,6 +71,15 @@ def memory_of(core: AgenticMemory, who: str = "calvin", **settings: Any) -> AMem
 def contents(core: AgenticMemory, who: str = "calvin") -> list[str]:
     """The text of every note of a user, oldest first."""
     return [note.content for note in reversed(core.recent(namespace=who, limit=1000))]
+
+
+def text_of(messages: list[ChatMessage]) -> str:
+    return "\n".join(message.content or "" for message in messages)
+
+
+def prompts(llm: ScriptedLLM) -> str:
+    """All that a model was asked."""
+    return "\n".join(call.text for call in llm.calls)
 
 
 class Documents(BaseRetriever):
@@ -193,6 +205,3 @@ def stream_agent(agent: Agent, text: str, **about: Any) -> str:
         return str(await handler)
 
     return asyncio.run(run())
-
-
-RUNS = [run_agent, stream_agent]

@@ -1,15 +1,15 @@
 """Agents with a memory: given to each run, read several times a turn, and never in the way."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.workflow import Context
 from pydantic import BaseModel
 
 from amem_integrations import AgenticMemory
-from amem_integrations.llama_index import AMemRetriever, create_memory_tools
+from amem_integrations.llama_index import create_memory_tools
 from amem_integrations.memory.search import find
 from amem_integrations.testing.llama_index import (
     ScriptedFunctionCallingLLM,
@@ -18,34 +18,28 @@ from amem_integrations.testing.llama_index import (
 )
 from tests.llama_index.support import (
     AGENTS,
+    FACT,
     FIND,
     LLAMA_INDEX_WARNS,
-    RUNS,
+    QUESTION,
     contents,
     memory_of,
     plainly,
+    prompts,
     run_agent,
+    stream_agent,
     with_weather,
 )
 
 pytestmark = LLAMA_INDEX_WARNS
 
 Make = Callable[..., tuple[Any, ScriptedLLM]]
-Run = Callable[..., str]
-
-FACT = "My dog is called Rex."
-QUESTION = "What is the name of my dog?"
 
 
-def prompts(llm: ScriptedLLM) -> str:
-    return "\n".join(call.text for call in llm.calls)
-
-
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize(("run", "streaming"), [(run_agent, False), (stream_agent, True)])
 @pytest.mark.parametrize("make", AGENTS)
-@pytest.mark.parametrize("streaming", [True, False])
-def test_what_one_session_told_reaches_the_prompt_of_the_next_and_of_nobody_else(
-    core: AgenticMemory, make: Make, run: Run, streaming: bool
+def test_the_next_session_of_the_user_recalls_what_was_said_and_nobody_else_does(
+    core: AgenticMemory, make: Make, run: Callable[..., str], streaming: bool
 ) -> None:
     agent, _ = make(plainly("Noted."), streaming=streaming)
     assert run(agent, FACT, memory=memory_of(core)) == "Noted."
@@ -59,21 +53,11 @@ def test_what_one_session_told_reaches_the_prompt_of_the_next_and_of_nobody_else
 
 
 @pytest.mark.parametrize("make", AGENTS)
-def test_only_what_was_said_becomes_a_note(core: AgenticMemory, make: Make) -> None:
-    agent, llm = make(with_weather)
-    memory = memory_of(core)
-    assert run_agent(agent, "How is the weather?", memory=memory) == "It rains in Bern."
-    assert len(llm.calls) == 2
-    assert contents(core) == ["How is the weather?", "It rains in Bern."]
-
-
-@pytest.mark.parametrize("make", AGENTS)
 def test_a_turn_costs_one_search_however_often_the_agent_reads(
-    core: AgenticMemory, make: Make, monkeypatch: pytest.MonkeyPatch
+    told: AgenticMemory, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    core.add(FACT, namespace="calvin")
     agent, llm = make(with_weather)
-    memory = memory_of(core)
+    memory = memory_of(told)
     reads, searches = [], []
     aget = type(memory).aget
 
@@ -87,17 +71,19 @@ def test_a_turn_costs_one_search_however_often_the_agent_reads(
 
     monkeypatch.setattr(type(memory), "aget", counted_read)
     monkeypatch.setattr(FIND, counted_search)
-    run_agent(agent, QUESTION, memory=memory)
+    assert run_agent(agent, QUESTION, memory=memory) == "It rains in Bern."
     assert len(reads) >= 3
     assert searches == [QUESTION]
+    assert len(llm.calls) == 2
     assert all(FACT in call.text for call in llm.calls)
+    # Tool calls and traces become no notes.
+    assert contents(told) == [FACT, QUESTION, "It rains in Bern."]
 
 
 @pytest.mark.parametrize("make", AGENTS)
-def test_the_notes_come_in_one_message_before_the_question(core: AgenticMemory, make: Make) -> None:
-    core.add(FACT, namespace="calvin")
+def test_the_notes_come_in_one_message_before_the_question(told: AgenticMemory, make: Make) -> None:
     agent, llm = make(plainly("Rex."), system_prompt="You are kind.")
-    run_agent(agent, QUESTION, memory=memory_of(core))
+    run_agent(agent, QUESTION, memory=memory_of(told))
     messages = llm.calls[0].messages
     assert [message.role for message in messages] == ["system", "user"]
     assert "You are kind." in (messages[0].content or "")
@@ -105,41 +91,30 @@ def test_the_notes_come_in_one_message_before_the_question(core: AgenticMemory, 
     assert (messages[1].content or "").endswith(QUESTION)
 
 
-def test_an_agent_goes_on_in_a_context_of_its_own(core: AgenticMemory) -> None:
-    import asyncio
-
-    llm = ScriptedFunctionCallingLLM(["Noted.", "Rex."])
-    agent = FunctionAgent(llm=llm)
-
-    async def talk() -> None:
-        context = Context(agent)
-        await agent.run(user_msg=FACT, memory=memory_of(core), ctx=context)
-        await agent.run(user_msg=QUESTION, ctx=context)
-
-    asyncio.run(talk())
-    assert [m.content for m in llm.calls[1].messages] == [FACT, "Noted.", QUESTION]
-    assert contents(core) == [FACT, "Noted.", QUESTION, "Rex."]
+def test_the_state_of_an_agent_is_not_remembered_as_what_the_user_said(core: AgenticMemory) -> None:
+    llm = ScriptedFunctionCallingLLM(["Noted."])
+    memory = memory_of(core)
+    run_agent(FunctionAgent(llm=llm, initial_state={"mood": "fine"}), FACT, memory=memory)
+    assert "mood" in llm.calls[0].text
+    assert contents(core) == [FACT, "Noted."]
+    assert memory.get_all()[0].content == FACT
 
 
-def test_structured_output_is_made_from_the_chat_with_the_notes(core: AgenticMemory) -> None:
+def test_structured_output_is_made_from_the_chat_with_the_notes(told: AgenticMemory) -> None:
     class Dog(BaseModel):
         name: str
 
-    core.add(FACT, namespace="calvin")
     llm = ScriptedFunctionCallingLLM(["It is Rex.", {"name": "Rex"}])
     agent = FunctionAgent(llm=llm, output_cls=Dog)
 
     async def run() -> Any:
-        return await agent.run(user_msg=QUESTION, memory=memory_of(core))
-
-    import asyncio
+        return await agent.run(user_msg=QUESTION, memory=memory_of(told))
 
     assert asyncio.run(run()).structured_response == {"name": "Rex"}
     assert FACT in llm.calls[1].text
 
 
-def test_an_agent_recalls_and_remembers_by_its_tools(core: AgenticMemory) -> None:
-    core.add(FACT, namespace="calvin")
+def test_an_agent_recalls_and_remembers_by_its_tools(told: AgenticMemory) -> None:
     llm = ScriptedFunctionCallingLLM(
         [
             call_tool("recall", query="dog name"),
@@ -147,22 +122,8 @@ def test_an_agent_recalls_and_remembers_by_its_tools(core: AgenticMemory) -> Non
             "Rex.",
         ]
     )
-    agent = FunctionAgent(llm=llm, tools=create_memory_tools(core, namespace="calvin"))
+    agent = FunctionAgent(llm=llm, tools=create_memory_tools(told, namespace="calvin"))
     assert run_agent(agent, QUESTION) == "Rex."
     assert FACT in (llm.calls[1].messages[-1].content or "")
     assert llm.calls[2].messages[-1].content == "Remembered."
-    assert contents(core) == [FACT, "Calvin asked for the name of his dog."]
-
-
-def test_an_agent_asks_the_notes_through_a_query_engine_tool(core: AgenticMemory) -> None:
-    from llama_index.core.query_engine import RetrieverQueryEngine
-    from llama_index.core.tools import QueryEngineTool
-
-    core.add(FACT, namespace="calvin")
-    answers = ScriptedLLM(["The dog is Rex."])
-    engine = RetrieverQueryEngine.from_args(AMemRetriever(core, namespace="calvin"), llm=answers)
-    tool = QueryEngineTool.from_defaults(engine, name="notes", description="What is known.")
-    llm = ScriptedFunctionCallingLLM([call_tool("notes", input="dog name"), "Rex."])
-    assert run_agent(FunctionAgent(llm=llm, tools=[tool]), QUESTION) == "Rex."
-    assert FACT in answers.calls[0].text
-    assert llm.calls[1].messages[-1].content == "The dog is Rex."
+    assert contents(told) == [FACT, "Calvin asked for the name of his dog."]

@@ -1,9 +1,7 @@
 """Pictures, sound and documents in LlamaIndex's messages: what is remembered of them."""
 
-import asyncio
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,6 @@ from amem_integrations import AgenticMemory, Attachment
 from amem_integrations.llama_index import AMemMemory, AMemMemoryBlock
 from amem_integrations.llama_index.messages import enclosed_in
 from tests.llama_index.support import contents, memory_of
-from tests.support import open_memory
 
 PNG = b"\x89PNG\r\n\x1a\n a picture"
 OPEN_FILE = ImageBlock(image=io.BytesIO(PNG), image_mimetype="image/png")
@@ -54,12 +51,6 @@ BLOCKS: list[tuple[Any, Attachment]] = [
 ]
 
 
-@pytest.fixture
-def core() -> Iterator[AgenticMemory]:
-    with open_memory(formation="off") as memory:
-        yield memory
-
-
 def said(*blocks: Any) -> ChatMessage:
     return ChatMessage(role=MessageRole.USER, blocks=list(blocks))
 
@@ -70,7 +61,7 @@ def caption(attachment: Attachment) -> str:
 
 @pytest.mark.parametrize(("block", "attachment"), BLOCKS)
 def test_every_kind_of_block_is_known(block: Any, attachment: Attachment) -> None:
-    [found] = enclosed_in(said(TextBlock(text="Look"), block))
+    [found] = enclosed_in(said(TextBlock(text="Look"), ThinkingBlock(content="Hm"), block))
     assert (found.kind, found.open(1000)) == (attachment.kind, attachment)
 
 
@@ -81,25 +72,17 @@ def test_of_a_file_no_more_is_read_than_may_be_shown(tmp_path: Path) -> None:
     assert found.open(4) == Attachment("image", "image/png", PNG[:5], name="boat.png")
 
 
-def test_thoughts_are_neither_said_nor_enclosed() -> None:
-    assert enclosed_in(said(ThinkingBlock(content="Hm"), TextBlock(text="Yes"))) == ()
-
-
-def test_the_text_is_remembered_and_the_rest_is_counted(core: AgenticMemory) -> None:
+def test_attachments_are_counted_and_a_message_without_text_is_no_note(core: AgenticMemory) -> None:
     chat = memory_of(core, ingest="manual")
     # LlamaIndex keeps no open file in a chat.
     kept = [block for block, _ in BLOCKS if block is not OPEN_FILE]
     chat.put(said(TextBlock(text="My boat"), *kept))
+    chat.put(said(ImageBlock(image=PNG)))
+    assert core.admin.health()["attachments.alone"] == 1
     [note] = core.recent(namespace="calvin")
     assert note.content == "My boat"
     assert note.metadata == {"attachments": {"image": 3, "audio": 1, "video": 1, "file": 2}}
     assert len("".join(core.admin.export("calvin"))) < 3000
-
-
-def test_a_picture_alone_is_no_note_and_is_counted(core: AgenticMemory) -> None:
-    memory_of(core, ingest="manual").put(said(ImageBlock(image=PNG)))
-    assert contents(core) == []
-    assert core.admin.health()["attachments.alone"] == 1
 
 
 def test_a_captioner_tells_what_a_picture_shows(core: AgenticMemory) -> None:
@@ -110,13 +93,16 @@ def test_a_captioner_tells_what_a_picture_shows(core: AgenticMemory) -> None:
     assert contents(core) == [told, f"Mine\n\n{told}"]
 
 
-async def test_an_async_captioner_is_awaited(core: AgenticMemory) -> None:
+async def test_a_memory_and_a_block_await_an_async_captioner(core: AgenticMemory) -> None:
     async def acaption(attachment: Attachment) -> str:
         return caption(attachment)
 
-    chat = memory_of(core, ingest="manual", captioner=acaption)
-    await chat.aput(said(TextBlock(text="Mine"), ImageBlock(image=PNG)))
-    assert contents(core) == [f"Mine\n\n[image: a red boat, {len(PNG)} bytes]"]
+    settings: Any = {"ingest": "manual", "captioner": acaption}
+    await memory_of(core, **settings).aput(said(TextBlock(text="Mine"), ImageBlock(image=PNG)))
+    block = AMemMemoryBlock(core, namespace="calvin", **settings)
+    await block.aput([said(TextBlock(text="Yours"), ImageBlock(image=PNG))])
+    told = f"[image: a red boat, {len(PNG)} bytes]"
+    assert contents(core) == [f"Mine\n\n{told}", f"Yours\n\n{told}"]
 
 
 def test_the_same_picture_twice_is_two_notes_and_a_history_again_is_none(
@@ -161,32 +147,6 @@ def test_a_text_waits_without_its_caption_when_the_memory_cannot_be_reached(
     assert (waiting["content"], waiting["metadata"]) == ("My boat", {"attachments": {"image": 1}})
     chat.put(said(TextBlock(text="My oars")))
     assert contents(core) == ["My boat", "My oars"]
-
-
-async def test_a_text_is_remembered_with_the_next_when_its_captioning_is_cancelled(
-    core: AgenticMemory,
-) -> None:
-    asked = asyncio.Event()
-
-    async def hang(attachment: Attachment) -> str:
-        asked.set()
-        await asyncio.Event().wait()
-        return "never"
-
-    chat = memory_of(core, ingest="manual", captioner=hang)
-    putting = asyncio.create_task(chat.aput(said(TextBlock(text="Boat"), ImageBlock(image=PNG))))
-    await asked.wait()
-    putting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await putting
-    await chat.aput(said(TextBlock(text="Oars")))
-    assert contents(core) == ["Boat", "Oars"]
-
-
-async def test_a_block_remembers_captions(core: AgenticMemory) -> None:
-    block = AMemMemoryBlock(core, namespace="calvin", ingest="manual", captioner=caption)
-    await block.aput([said(TextBlock(text="Mine"), ImageBlock(image=PNG))])
-    assert contents(core) == [f"Mine\n\n[image: a red boat, {len(PNG)} bytes]"]
 
 
 def test_a_captioner_is_given_anew_to_a_memory_that_travelled(core: AgenticMemory) -> None:

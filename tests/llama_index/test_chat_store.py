@@ -57,29 +57,21 @@ def test_messages_come_back_in_order_for_their_key(store: AsyncDBChatStore) -> N
     assert set(do(store.get_keys())) == {"a", "b"}
 
 
-def test_the_oldest_are_archived(store: AsyncDBChatStore) -> None:
+def test_the_oldest_are_archived_or_deleted(store: AsyncDBChatStore) -> None:
     do(store.add_messages("a", [user("One"), user("Two"), user("Three")]))
     assert texts(do(store.archive_oldest_messages("a", 2))) == ["One", "Two"]
     assert texts(do(store.get_messages("a"))) == ["Three"]
     assert texts(do(store.get_messages("a", status=ARCHIVED))) == ["One", "Two"]
     assert texts(do(store.get_messages("a", status=None))) == ["One", "Two", "Three"]
     assert do(store.count_messages("a", status=None)) == 3
+    do(store.add_message("a", user("Four")))
+    assert texts(do(store.delete_oldest_messages("a", 1))) == ["Three"]
+    assert texts(do(store.get_messages("a", status=None))) == ["One", "Two", "Four"]
 
 
-def test_the_oldest_are_deleted(store: AsyncDBChatStore) -> None:
-    do(store.add_messages("a", [user("One"), user("Two"), user("Three")]))
-    assert texts(do(store.delete_oldest_messages("a", 2))) == ["One", "Two"]
-    assert texts(do(store.get_messages("a", status=None))) == ["Three"]
-
-
-def test_a_set_history_takes_the_place_of_the_old_one(store: AsyncDBChatStore) -> None:
-    do(store.add_messages("a", [user("One"), user("Two")]), store.archive_oldest_messages("a", 1))
-    do(store.set_messages("a", [user("Three")]))
-    assert texts(do(store.get_messages("a", status=None))) == ["Three"]
-
-
-def test_messages_are_deleted_by_key_and_status(store: AsyncDBChatStore) -> None:
-    do(store.add_messages("a", [user("One"), user("Two")]), store.archive_oldest_messages("a", 1))
+def test_a_history_is_replaced_or_deleted_by_key_and_status(store: AsyncDBChatStore) -> None:
+    do(store.add_message("a", user("Zero")), store.set_messages("a", [user("One"), user("Two")]))
+    do(store.archive_oldest_messages("a", 1))
     do(store.delete_messages("a", status=ARCHIVED))
     assert texts(do(store.get_messages("a", status=None))) == ["Two"]
     do(store.delete_messages("a"))
@@ -94,13 +86,6 @@ def test_what_is_read_is_no_part_of_what_is_kept(store: AsyncDBChatStore) -> Non
 
 
 # -- in the process ------------------------------------------------------------------------------
-
-
-def test_in_the_process_nothing_waits() -> None:
-    store = InProcessChatStore()
-    run(store.add_message("a", user("One")))
-    run(store.set_messages("a", [user("One"), user("Two")]))
-    assert texts(run(store.get_messages("a"))) == ["One", "Two"]
 
 
 def test_one_message_can_be_deleted_by_its_number() -> None:

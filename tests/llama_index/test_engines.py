@@ -4,76 +4,58 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from llama_index.core import Settings
+from llama_index.core.base.llms.types import MessageRole
+from llama_index.core.chat_engine import SimpleChatEngine
 
 from amem_integrations import AgenticMemory
+from amem_integrations.llama_index import AMemMemory
 from amem_integrations.testing.llama_index import ScriptedLLM
-from tests.llama_index.support import CHATS, ENGINES, contents, context, memory_of, simple
+from tests.embedders.test_llama_index import plain
+from tests.llama_index.support import (
+    CHATS,
+    ENGINES,
+    FACT,
+    QUESTION,
+    contents,
+    context,
+    memory_of,
+    prompts,
+    simple,
+)
 
 Chat = Callable[[Any, str], str]
 Engine = Callable[..., Any]
 
-FACT = "My dog is called Rex."
-QUESTION = "What is the name of my dog?"
-
-
-def prompts(llm: ScriptedLLM) -> str:
-    return "\n".join(call.text for call in llm.calls)
-
 
 @pytest.mark.parametrize("chat", CHATS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_one_session_told_reaches_the_prompt_of_the_next(
+def test_the_next_session_of_the_user_recalls_what_was_said_and_nobody_else_does(
     core: AgenticMemory, engine: Engine, chat: Chat
 ) -> None:
-    first, second = ScriptedLLM(["Noted."], after="repeat"), ScriptedLLM(["Rex."], after="repeat")
+    first, second, other = (
+        ScriptedLLM([reply], after="repeat") for reply in ("Noted.", "Rex", "?")
+    )
     assert chat(engine(first, memory_of(core)), FACT) == "Noted."
-    assert chat(engine(second, memory_of(core)), QUESTION) == "Rex."
-    assert "Rex" not in QUESTION
+    assert chat(engine(second, memory_of(core)), QUESTION) == "Rex"
+    chat(engine(other, memory_of(core, "hobbes")), QUESTION)
+    assert contents(core) == [FACT, "Noted.", QUESTION, "Rex"]
     assert FACT in prompts(second)
-
-
-@pytest.mark.parametrize("chat", CHATS)
-@pytest.mark.parametrize("engine", ENGINES)
-def test_another_user_is_told_nothing(core: AgenticMemory, engine: Engine, chat: Chat) -> None:
-    chat(engine(ScriptedLLM(["Noted."], after="repeat"), memory_of(core)), FACT)
-    llm = ScriptedLLM(["I do not know."], after="repeat")
-    chat(engine(llm, memory_of(core, "hobbes")), QUESTION)
-    assert llm.calls
-    assert "Rex" not in prompts(llm)
-    assert "memory" not in prompts(llm)
-
-
-@pytest.mark.parametrize("chat", CHATS)
-@pytest.mark.parametrize("engine", ENGINES)
-def test_each_message_becomes_one_note(core: AgenticMemory, engine: Engine, chat: Chat) -> None:
-    talk = engine(ScriptedLLM(["Noted."], after="repeat"), memory_of(core))
-    chat(talk, FACT)
-    chat(talk, "She is two.")
-    assert contents(core) == [FACT, "Noted.", "She is two.", "Noted."]
+    assert other.calls
+    assert "Rex" not in prompts(other)
+    assert "memory" not in prompts(other)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_the_chat_itself_is_kept_as_ever(core: AgenticMemory, engine: Engine) -> None:
+def test_the_engine_keeps_its_chat(core: AgenticMemory, engine: Engine) -> None:
     talk = engine(ScriptedLLM(["Noted."], after="repeat"), memory_of(core))
     talk.chat(FACT)
-    assert [message.content for message in talk.chat_history] == [FACT, "Noted."]
+    talk.chat("She is two.")
+    chat = [FACT, "Noted.", "She is two.", "Noted."]
+    assert [message.content for message in talk.chat_history] == contents(core) == chat
     talk.reset()
     assert talk.chat_history == []
-    assert core.count("calvin") == 2
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_recall_asks_no_model(core: AgenticMemory, engine: Engine) -> None:
-    core.add(FACT, namespace="calvin")
-    with_memory = ScriptedLLM(["Rex."], after="repeat")
-    before = core.usage().total.calls
-    engine(with_memory, memory_of(core)).chat(QUESTION)
-    without = ScriptedLLM(["Rex."], after="repeat")
-    engine(without, memory_of(core, "hobbes")).chat(QUESTION)
-    assert core.usage().total.calls == before
-    # The engines that condense a question do so once there is something to condense it with.
-    condensing = engine.__name__.startswith("condense")
-    assert len(with_memory.calls) == len(without.calls) + condensing
+    assert core.count("calvin") == 4
 
 
 @pytest.mark.parametrize("engine", [simple, context])
@@ -81,8 +63,7 @@ def test_an_answer_that_is_not_read_to_its_end_is_remembered(
     core: AgenticMemory, engine: Engine
 ) -> None:
     talk = engine(ScriptedLLM(["A long answer in many words."]), memory_of(core))
-    response = talk.stream_chat("Tell me.")
-    pieces = response.response_gen
+    pieces = talk.stream_chat("Tell me.").response_gen
     next(pieces)
     pieces.close()
     assert contents(core) == ["Tell me.", "A long answer in many words."]
@@ -96,13 +77,19 @@ def test_a_history_given_with_the_message_is_remembered_once(core: AgenticMemory
     assert contents(core) == ["One", "Noted.", "Two", "Noted.", "Three", "Noted."]
 
 
-def test_an_engine_makes_its_own_memory_from_the_class(core: AgenticMemory) -> None:
-    from llama_index.core import Settings
-    from llama_index.core.chat_engine import SimpleChatEngine
+def test_an_engine_with_a_system_prompt_sends_one_system_message(told: AgenticMemory) -> None:
+    llm = ScriptedLLM(["Rex."], after="repeat")
+    SimpleChatEngine.from_defaults(llm=llm, memory=memory_of(told), system_prompt="Be kind.").chat(
+        QUESTION
+    )
+    context(llm, memory_of(told)).chat(QUESTION)
+    for call in llm.calls:
+        roles = [message.role for message in call.messages]
+        assert roles.count(MessageRole.SYSTEM) == 1
+        assert FACT in call.text
 
-    from amem_integrations.llama_index import AMemMemory
-    from tests.embedders.test_llama_index import plain
 
+def test_an_engine_makes_its_own_memory_from_the_class() -> None:
     Settings.embed_model = plain()
     try:
         llm = ScriptedLLM(["Noted.", "Rex."])
@@ -110,6 +97,10 @@ def test_an_engine_makes_its_own_memory_from_the_class(core: AgenticMemory) -> N
         talk.chat(FACT)
         talk.chat(QUESTION)
         assert [message.content for message in talk.chat_history][-1] == "Rex."
+        # Without a namespace, its notes are its own.
+        other = AMemMemory.from_defaults(chat_history=[], token_limit=4000)
+        assert other.get(input=QUESTION) == []
     finally:
         Settings._embed_model = None
     talk._memory.close()
+    other.close()

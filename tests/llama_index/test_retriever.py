@@ -15,10 +15,8 @@ from amem_integrations.errors import InvalidInputError, StoreClosedError
 from amem_integrations.llama_index import AMemRetriever
 from amem_integrations.recall.signals import SIGNALS
 from amem_integrations.testing.llama_index import ScriptedLLM
+from tests.llama_index.support import FACT, QUESTION
 from tests.support import chat_model, open_memory
-
-FACT = "My dog is called Rex."
-QUESTION = "What is the name of my dog?"
 
 Retrieve = Callable[..., list[NodeWithScore]]
 
@@ -31,20 +29,11 @@ def aretrieve(retriever: AMemRetriever, query: Any) -> list[NodeWithScore]:
     return asyncio.run(retriever.aretrieve(query))
 
 
-FORMS = [retrieve, aretrieve]
+both_forms = pytest.mark.parametrize("form", [retrieve, aretrieve])
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_note_is_a_text_node_with_its_id_and_score(core: AgenticMemory, form: Retrieve) -> None:
-    note = core.add(FACT, namespace="calvin")
-    (found,) = form(AMemRetriever(core, namespace="calvin"), QUESTION)
-    assert isinstance(found.node, TextNode)
-    assert (found.node.node_id, found.node.text) == (note.id, FACT)
-    assert found.score == core.search(QUESTION, namespace="calvin")[0].score
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_the_metadata_tells_what_was_understood_and_why_it_was_found(form: Retrieve) -> None:
+@both_forms
+def test_a_node_has_the_note_and_the_reason_why_it_was_found(form: Retrieve) -> None:
     with open_memory(model=chat_model()) as core:
         first = core.add(FACT, namespace="calvin")
         second = core.add(
@@ -55,8 +44,13 @@ def test_the_metadata_tells_what_was_understood_and_why_it_was_found(form: Retri
             occurred_at=datetime(2026, 3, 1, tzinfo=UTC),
             metadata={"mood": "fine"},
         )
-        nodes = form(AMemRetriever(core, namespace="calvin"), "What does Rex eat?")
+        query = "What does Rex eat?"
+        nodes = form(AMemRetriever(core, namespace="calvin"), query)
+        scores = {hit.note.id: hit.score for hit in core.search(query, namespace="calvin")}
+    assert {found.node.node_id: found.score for found in nodes} == scores
     (node,) = [each.node for each in nodes if each.node.node_id == second.id]
+    assert isinstance(node, TextNode)
+    assert node.text == second.content
     assert node.metadata["keywords"] == list(second.keywords)
     assert node.metadata["tags"] == list(second.tags)
     assert node.metadata["context"] == second.context
@@ -69,55 +63,43 @@ def test_the_metadata_tells_what_was_understood_and_why_it_was_found(form: Retri
     assert set(node.metadata["why"]) <= {*SIGNALS, "link"}
 
 
-def test_a_model_is_shown_the_text_when_and_by_whom(core: AgenticMemory) -> None:
+def test_a_model_is_shown_time_and_speaker_and_an_index_embeds_what_the_paper_embeds(
+    core: AgenticMemory,
+) -> None:
     core.add(FACT, namespace="calvin", speaker="Calvin")
     (found,) = AMemRetriever(core, namespace="calvin").retrieve(QUESTION)
     shown = found.node.get_content(MetadataMode.LLM)
     lines = [line for line in shown.splitlines() if line]
     assert [line.partition(":")[0] for line in lines[:-1]] == ["time", "speaker"]
     assert lines[-1] == FACT
-
-
-def test_an_index_of_ones_own_embeds_what_the_paper_embeds(core: AgenticMemory) -> None:
-    core.add(FACT, namespace="calvin")
-    (found,) = AMemRetriever(core, namespace="calvin").retrieve(QUESTION)
     embedded = found.node.get_content(MetadataMode.EMBED)
     names = {line.partition(":")[0] for line in embedded.splitlines() if ":" in line}
     assert names == {"keywords", "tags", "context"}
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_only_the_notes_of_its_namespace_are_found(core: AgenticMemory, form: Retrieve) -> None:
-    core.add(FACT, namespace="hobbes")
-    assert form(AMemRetriever(core, namespace="calvin"), QUESTION) == []
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_it_is_limited_and_filtered(core: AgenticMemory, form: Retrieve) -> None:
+@both_forms
+def test_it_finds_as_many_notes_of_its_namespace_as_it_may_by_its_filter(
+    core: AgenticMemory, form: Retrieve
+) -> None:
     for n in range(6):
         core.add(f"Dog number {n}", namespace="calvin", session=f"s{n % 2}")
+    core.add("Dog of Hobbes", namespace="hobbes", session="s1")
     retriever = AMemRetriever(core, namespace="calvin", top_k=2, filter={"session": "s1"})
     nodes = form(retriever, "dog")
     assert len(nodes) == 2
     assert {node.metadata["session"] for node in nodes} == {"s1"}
+    assert all("number" in node.text for node in nodes)
+    assert form(retriever, QueryBundle(" ")) == []
 
 
 @pytest.mark.parametrize("wrong", [{"top_k": -1}, {"hops": -1}])
-def test_what_cannot_be_meant_is_refused_when_it_is_built(
-    core: AgenticMemory, wrong: dict[str, Any]
-) -> None:
+def test_an_invalid_argument_is_refused(core: AgenticMemory, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         AMemRetriever(core, namespace="calvin", **wrong)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_blank_query_finds_nothing(core: AgenticMemory, form: Retrieve) -> None:
-    core.add(FACT, namespace="calvin")
-    assert form(AMemRetriever(core, namespace="calvin"), QueryBundle(" ")) == []
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_what_goes_wrong_is_raised(form: Retrieve) -> None:
+@both_forms
+def test_errors_are_raised(form: Retrieve) -> None:
     core = open_memory()
     core.close()
     with pytest.raises(StoreClosedError):
@@ -125,10 +107,9 @@ def test_what_goes_wrong_is_raised(form: Retrieve) -> None:
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_a_query_engine_answers_from_the_notes(core: AgenticMemory, is_async: bool) -> None:
-    core.add(FACT, namespace="calvin")
+def test_a_query_engine_answers_from_the_notes(told: AgenticMemory, is_async: bool) -> None:
     llm = ScriptedLLM(["Rex."])
-    engine = RetrieverQueryEngine.from_args(AMemRetriever(core, namespace="calvin"), llm=llm)
+    engine = RetrieverQueryEngine.from_args(AMemRetriever(told, namespace="calvin"), llm=llm)
     answer = asyncio.run(engine.aquery(QUESTION)) if is_async else engine.query(QUESTION)
     assert str(answer) == "Rex."
     assert FACT in llm.calls[0].text
@@ -136,9 +117,8 @@ def test_a_query_engine_answers_from_the_notes(core: AgenticMemory, is_async: bo
     assert answer.source_nodes[0].node.text == FACT  # type: ignore[attr-defined]
 
 
-def test_it_is_a_tool_as_any_retriever(core: AgenticMemory) -> None:
-    core.add(FACT, namespace="calvin")
+def test_it_is_a_tool_as_any_retriever(told: AgenticMemory) -> None:
     tool = RetrieverTool.from_defaults(
-        AMemRetriever(core, namespace="calvin"), name="notes", description="What is known."
+        AMemRetriever(told, namespace="calvin"), name="notes", description="What is known."
     )
     assert FACT in tool(QUESTION).content

@@ -1,5 +1,7 @@
-"""LlamaIndex's `Settings` are read when a model is missing, and only if someone has set them."""
+"""LlamaIndex's `Settings` and modules: which are read, and when they are loaded."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,11 +13,11 @@ from amem_integrations.llama_index import AMemMemory
 from amem_integrations.testing import HashEmbedder
 from amem_integrations.testing.llama_index import ScriptedLLM
 from tests.embedders.test_llama_index import plain
-from tests.llama_index.support import memory_of, user
+from tests.llama_index.support import FACT, memory_of, user
 from tests.support import judgement
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def settings() -> Iterator[Any]:
     Settings._llm = Settings._embed_model = None
     yield Settings
@@ -28,33 +30,50 @@ def model_of(memory: AMemMemory) -> Any:
     return core.options.model
 
 
-def test_nothing_set_is_left_alone(settings: Any) -> None:
+def test_models_that_are_not_set_are_not_made(settings: Any) -> None:
     memory = AMemMemory.from_defaults(embed_model=HashEmbedder())
     assert model_of(memory) is None
     assert (settings._llm, settings._embed_model) == (None, None)
     memory.close()
 
 
-def test_what_is_set_is_used(settings: Any) -> None:
-    settings.llm = llm = ScriptedLLM(lambda messages: judgement("My dog is called Rex."))
+def test_models_that_are_set_are_used_unless_others_are_given(
+    core: AgenticMemory, settings: Any
+) -> None:
+    settings.llm = llm = ScriptedLLM(lambda messages: judgement(FACT))
     settings.embed_model = embed_model = plain()
     memory = AMemMemory.from_defaults(ingest="await")
-    memory.put(user("My dog is called Rex."))
+    memory.put(user(FACT))
     memory.get(input="dog")
     assert len(llm.calls) == 1
     assert ("query", "dog") in embed_model.asked
     memory.close()
-
-
-def test_what_is_given_comes_first(settings: Any) -> None:
-    settings.llm = ScriptedLLM([])
-    settings.embed_model = plain()
     mine = ScriptedLLM([])
     memory = AMemMemory.from_defaults(llm=mine, embed_model=HashEmbedder())
     assert model_of(memory) is mine
     memory.close()
-
-
-def test_a_memory_that_is_given_keeps_its_own_models(core: AgenticMemory, settings: Any) -> None:
-    settings.llm = ScriptedLLM([])
     assert model_of(memory_of(core)) is None
+
+
+def test_no_langgraph_is_loaded_until_a_note_is_formed() -> None:
+    program = """
+import sys
+from llama_index.core.llms import ChatMessage
+from amem_integrations import AgenticMemory
+from amem_integrations.llama_index import (
+    AMemMemory, AMemMemoryBlock, AMemRetriever, create_memory_tools,
+)
+from amem_integrations.testing import HashEmbedder
+core = AgenticMemory(embedder=HashEmbedder())
+memory = AMemMemory.from_defaults(core=core, namespace="calvin", ingest="manual")
+AMemMemoryBlock(core, namespace="calvin")
+AMemRetriever(core, namespace="calvin").retrieve("dog")
+create_memory_tools(core, namespace="calvin")
+memory.put(ChatMessage("My dog is called Rex."))
+assert memory.get()
+AMemMemory.from_dict(memory.to_dict()).get()
+assert not {"langgraph", "langchain_core", "langchain"} & set(sys.modules)
+memory.flush()
+assert "langgraph" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

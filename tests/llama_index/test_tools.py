@@ -10,9 +10,7 @@ from llama_index.core.tools import FunctionTool
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.errors import InvalidInputError, StoreUnavailableError
 from amem_integrations.llama_index import create_memory_tools
-
-FACT = "My dog is called Rex."
-QUESTION = "What is the name of my dog?"
+from tests.llama_index.support import FACT, QUESTION
 
 Call = Callable[..., str]
 
@@ -28,85 +26,57 @@ def acall(tool: FunctionTool, **arguments: Any) -> str:
     return asyncio.run(run())
 
 
-FORMS = [call, acall]
-
-
-def test_there_are_two_and_they_say_what_they_are_for(core: AgenticMemory) -> None:
-    recall, remember = create_memory_tools(core, namespace="calvin")
-    assert (recall.metadata.name, remember.metadata.name) == ("recall", "remember")
-    for tool in (recall, remember):
-        assert 40 < len(tool.metadata.description) < 1024
+both_forms = pytest.mark.parametrize("form", [call, acall])
 
 
 def test_a_model_can_choose_nothing_but_what_is_asked_and_kept(core: AgenticMemory) -> None:
     recall, remember = create_memory_tools(core, namespace="calvin")
-    assert set(recall.metadata.get_parameters_dict()["properties"]) == {"query"}
-    assert set(remember.metadata.get_parameters_dict()["properties"]) == {"content"}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_what_is_remembered_is_recalled(core: AgenticMemory, form: Call) -> None:
-    recall, remember = create_memory_tools(core, namespace="calvin")
-    assert form(remember, content=FACT) == "Remembered."
-    told = form(recall, query=QUESTION)
-    assert FACT in told
-    assert told.startswith("Notes from memory")
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_another_users_tools_do_not_find_it(core: AgenticMemory, form: Call) -> None:
-    form(create_memory_tools(core, namespace="calvin")[1], content=FACT)
-    recall, _ = create_memory_tools(core, namespace="hobbes")
-    assert form(recall, query=QUESTION) == "Nothing is remembered about that."
-
-
-def test_an_argument_that_would_change_whose_memory_it_is_is_not_taken(
-    core: AgenticMemory,
-) -> None:
-    _, remember = create_memory_tools(core, namespace="calvin")
+    for tool, name, argument in ((recall, "recall", "query"), (remember, "remember", "content")):
+        assert tool.metadata.name == name
+        assert 40 < len(tool.metadata.description) < 1024
+        assert set(tool.metadata.get_parameters_dict()["properties"]) == {argument}
     with pytest.raises(TypeError):
         remember.call(content=FACT, namespace="hobbes")
     assert core.count() == 0
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_how_much_is_told_is_limited(core: AgenticMemory, form: Call) -> None:
+@both_forms
+def test_remembered_text_is_recalled_in_its_namespace_only(core: AgenticMemory, form: Call) -> None:
+    recall, remember = create_memory_tools(core, namespace="calvin", formation="inline")
+    assert form(remember, content=FACT) == "Remembered."
+    assert core.recent(namespace="calvin")[0].status is Status.FORMED
+    recalled = form(recall, query=QUESTION)
+    assert FACT in recalled
+    assert recalled.startswith("Notes from memory")
+    recall, _ = create_memory_tools(core, namespace="hobbes")
+    assert form(recall, query=QUESTION) == "Nothing is remembered about that."
+
+
+def test_top_k_and_max_tokens_limit_what_is_recalled(core: AgenticMemory) -> None:
     for n in range(6):
         core.add(f"Dog number {n}", namespace="calvin", formation="off")
     few, _ = create_memory_tools(core, namespace="calvin", top_k=2)
-    assert form(few, query="dog").count("Dog number") == 2
+    assert call(few, query="dog").count("Dog number") == 2
     short, _ = create_memory_tools(core, namespace="calvin", max_tokens=120)
-    assert 1 <= form(short, query="dog").count("Dog number") < 5
+    assert 1 <= call(short, query="dog").count("Dog number") < 5
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"top_k": -1}, {"hops": -1}, {"max_tokens": -1}, {"formation": "later"}]
-)
-def test_what_cannot_be_meant_is_refused_when_they_are_made(
-    core: AgenticMemory, wrong: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("wrong", [{"top_k": -1}, {"max_tokens": -1}, {"formation": "later"}])
+def test_an_invalid_argument_is_refused(core: AgenticMemory, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         create_memory_tools(core, namespace="calvin", **wrong)
 
 
-def test_when_it_is_formed_can_be_chosen(core: AgenticMemory) -> None:
-    _, remember = create_memory_tools(core, namespace="calvin", formation="inline")
-    call(remember, content=FACT)
-    assert core.recent(namespace="calvin")[0].status is Status.FORMED
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_arguments_that_mean_nothing_are_explained_to_the_agent(
-    core: AgenticMemory, form: Call
-) -> None:
+@both_forms
+def test_a_blank_argument_is_explained_to_the_agent(core: AgenticMemory, form: Call) -> None:
     recall, remember = create_memory_tools(core, namespace="calvin")
     assert "blank" in form(recall, query=" ")
     assert "blank" in form(remember, content="")
     assert core.admin.health() == {}
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_memory_that_is_down_is_told_to_the_agent_counted_and_logged_without_content(
+@both_forms
+def test_the_agent_is_told_that_the_memory_is_down_and_the_log_has_no_content(
     core: AgenticMemory,
     form: Call,
     monkeypatch: pytest.MonkeyPatch,

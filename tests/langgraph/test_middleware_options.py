@@ -1,0 +1,223 @@
+"""What an agent with AMemMiddleware can be told: its tools, its user, reviews, and feedback."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langgraph.types import Command
+
+from amem_integrations import AgenticMemory, Status
+from amem_integrations.core.filters import match
+from amem_integrations.core.io import run
+from amem_integrations.errors import InvalidInputError, StoreWriteError
+from amem_integrations.langgraph import AMemMiddleware
+from amem_integrations.stores.uses import all_uses
+from tests.langgraph.support import (
+    ASKED,
+    CALVIN,
+    TOLD,
+    USERS,
+    agent,
+    answers,
+    call_tool,
+    config,
+    said,
+    texts,
+)
+from tests.support import EMBEDDER, chat_model, io_of, open_memory
+
+# -- tools -------------------------------------------------------------------------------------
+
+
+def test_the_agent_can_search_and_manage_its_memory(plain_memory: AgenticMemory) -> None:
+    model = answers(
+        call_tool("manage_memory", content="Calvin's boat is Susie", action="create"),
+        "Noted.",
+        call_tool("search_memory", query="boat"),
+        "It is Susie.",
+    )
+    chat = agent(plain_memory, model, write="off")
+    chat.invoke(said("Remember my boat, Susie"), config("calvin", "one"))
+    done = chat.invoke(said("Search for my boat"), config("calvin", "two"))
+    assert "Calvin's boat is Susie" in done["messages"][-2].content
+    assert texts(plain_memory) == ["Calvin's boat is Susie"]
+    offered = [tool["function"]["name"] for tool in model.calls[0].kwargs["tools"]]
+    assert offered == ["search_memory", "manage_memory"]
+    plain = answers("Fine.")
+    agent(plain_memory, plain, tools=(), namespace="calvin").invoke(
+        said(TOLD), config("calvin", "one")
+    )
+    without = AMemMiddleware(plain_memory, namespace="calvin", tools=False)
+    create_agent(plain, [], middleware=[without]).invoke(said(TOLD))
+    assert ["tools" in call.kwargs for call in plain.calls] == [True, False]
+
+
+def test_a_model_that_cannot_call_tools_is_offered_only_those_of_others(
+    plain_memory: AgenticMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    replies = [AIMessage("Noted."), AIMessage("Susie.")]
+    chat = agent(plain_memory, GenericFakeChatModel(messages=iter(replies)))
+    for text in (TOLD, ASKED):
+        chat.invoke(said(text), config("calvin", text))
+    assert texts(plain_memory) == [TOLD, "Noted.", ASKED, "Susie."]
+    [warning] = [each for each in caplog.messages if "cannot call tools" in each]
+    assert "GenericFakeChatModel" in warning
+    assert "tools=False" in warning
+
+    def clock() -> str:
+        """The time."""
+        return "noon"
+
+    chat = agent(plain_memory, GenericFakeChatModel(messages=iter(replies)), tools=[clock])
+    with pytest.raises(NotImplementedError):
+        chat.invoke(said(TOLD), config("calvin", "one"))
+
+
+# -- the user ----------------------------------------------------------------------------------
+
+
+@dataclass
+class Context:
+    user_id: str
+
+
+@pytest.mark.parametrize("namespace", [USERS, lambda run: ("users", run.context.user_id)])
+def test_the_context_of_the_run_may_name_the_user(
+    plain_memory: AgenticMemory, namespace: Any
+) -> None:
+    chat = agent(plain_memory, answers("Fine."), namespace=namespace, context_schema=Context)
+    thread: Any = {"configurable": {"thread_id": "one"}}
+    chat.invoke(said(TOLD), thread, context=Context("calvin"))
+    assert plain_memory.count(CALVIN) == 2
+
+
+async def test_without_a_user_no_model_is_asked(plain_memory: AgenticMemory) -> None:
+    model = answers("Fine.")
+    chat = agent(plain_memory, model)
+    thread: Any = {"configurable": {"thread_id": "one"}}
+    with pytest.raises(InvalidInputError, match="user_id"):
+        chat.invoke(said(TOLD), thread)
+    with pytest.raises(InvalidInputError, match="user_id"):
+        await chat.ainvoke(said(TOLD), thread)
+    assert model.calls == []
+    assert plain_memory.count() == 0
+
+
+# -- review and arguments ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_review_stops_before_the_commit(approved: bool) -> None:
+    judge = chat_model()
+    with open_memory(model=judge, formation="off") as memory:
+        chat = agent(memory, answers("Fine."), write="after_agent", review=True)
+        thread = config("calvin", "one")
+        stopped = chat.invoke(said(TOLD), thread)
+        [question] = stopped["__interrupt__"]
+        assert len(question.value) == 2
+        assert memory.resume() == 0
+        assert {note.status for note in memory.recent(namespace=CALVIN)} == {Status.PARKED}
+        asked = len(judge.calls)
+        done = chat.invoke(Command(resume=approved), thread)
+        assert done["messages"][-1].text == "Fine."
+        assert len(judge.calls) == asked
+        status = Status.FORMED if approved else Status.PARKED
+        assert {note.status for note in memory.recent(namespace=CALVIN)} == {status}
+        assert memory.count(CALVIN) == 2
+
+
+async def test_a_review_can_be_answered_async() -> None:
+    judge = chat_model()
+    async with await AgenticMemory.aopen(embedder=EMBEDDER, model=judge, formation="off") as memory:
+        chat = agent(memory, answers("Fine."), write="after_agent", review=True)
+        thread = config("calvin", "one")
+        stopped = await chat.ainvoke(said(TOLD), thread)
+        ids = list(stopped["__interrupt__"][0].value)
+        await chat.ainvoke(Command(resume={ids[0]: True, ids[1]: False}), thread)
+        statuses = {note.id: note.status for note in await memory.arecent(namespace=CALVIN)}
+        assert statuses == {ids[0]: Status.FORMED, ids[1]: Status.PARKED}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"review": True}, "after_agent"),
+        ({"write": "sometimes"}, "write is one of"),
+        ({"min_relevance": "high"}, "min_relevance is a number"),
+        ({"write": "after_agent", "review": True, "split_turns": True}, "whole turns"),
+    ],
+)
+def test_an_invalid_argument_is_refused(
+    plain_memory: AgenticMemory, wrong: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=reason):
+        AMemMiddleware(plain_memory, namespace=USERS, **wrong)
+
+
+# -- feedback ----------------------------------------------------------------------------------
+
+LESSON = "The violin lesson with Rosalyn is on Tuesday morning"
+RENT = "The rent for the flat goes to Moe by bank transfer"
+WHEN = "When do I have to be where?"
+ANSWER = "On Tuesday morning you play the violin."
+
+
+@pytest.fixture(scope="module")
+def learning() -> Iterator[AgenticMemory]:
+    with open_memory(formation="off", lifecycle=True) as memory:
+        memory.add_many([LESSON, RENT], namespace=CALVIN)
+        yield memory
+
+
+@pytest.fixture
+def lesson(learning: AgenticMemory) -> Iterator[AgenticMemory]:
+    yield learning
+    run(io_of(learning).engine.delete(match("kind", "use")))
+
+
+def ask(memory: AgenticMemory, reply: str) -> str:
+    """The answer of an agent that only recalls."""
+    chat = agent(memory, answers(reply), write="off")
+    return chat.invoke(said(WHEN), config("calvin", "monday"))["messages"][-1].text
+
+
+def reported(memory: AgenticMemory) -> list[tuple[list[str], str | None]]:
+    """The texts of the notes of each report, and its session."""
+    contents = {note.id: note.content for note in memory.recent(namespace=CALVIN)}
+    uses = run(all_uses(io_of(memory), CALVIN))
+    return [([contents[id] for id in use.notes], use.session) for use in uses]
+
+
+def test_the_notes_that_an_answer_used_are_reported(lesson: AgenticMemory) -> None:
+    ask(lesson, "I do not know.")
+    assert reported(lesson) == []
+    ask(lesson, ANSWER)
+    assert reported(lesson) == [([LESSON], "monday")]
+
+
+async def test_the_notes_that_an_answer_used_are_reported_async(lesson: AgenticMemory) -> None:
+    await agent(lesson, answers(ANSWER), write="off").ainvoke(
+        said(WHEN), config("calvin", "monday")
+    )
+    assert reported(lesson) == [([LESSON], "monday")]
+
+
+def test_an_answer_is_not_held_up_by_a_report_that_fails(
+    lesson: AgenticMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: object) -> None:
+        raise StoreWriteError("The disk is full.")
+
+    monkeypatch.setattr("amem_integrations.lifecycle.feedback.save_use", full)
+    assert ask(lesson, ANSWER) == ANSWER
+    assert lesson.admin.health()["langgraph.feedback.failed"] == 1
+
+
+def test_without_a_policy_nothing_is_reported(plain_memory: AgenticMemory) -> None:
+    plain_memory.add(LESSON, namespace=CALVIN)
+    ask(plain_memory, ANSWER)
+    assert reported(plain_memory) == []
