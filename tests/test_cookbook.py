@@ -1,7 +1,4 @@
-"""The notebooks of the cookbook run offline, from top to bottom, and print what they show.
-
-Those of a framework are tested with its adapters.
-"""
+"""The notebooks of the cookbook run offline, from top to bottom, and print what they show."""
 
 import json
 import os
@@ -10,13 +7,25 @@ from typing import Any
 
 import pytest
 
+from tests.llama_index.support import LLAMA_INDEX_WARNS
 from tests.notebooks import COOKBOOK, execute, run_notebook
+
+pytestmark = LLAMA_INDEX_WARNS
 
 
 def test_quickstart() -> None:
     names, printed = run_notebook("quickstart.ipynb")
     assert "Copper tape around the raised bed" in printed[5]
     assert names["memory"].closed
+
+
+@pytest.mark.parametrize(
+    ("notebook", "memory"), [("langgraph_agent", "memory"), ("llamaindex_chat", "core")]
+)
+def test_the_agent_of_each_framework_remembers(notebook: str, memory: str) -> None:
+    names, printed = run_notebook(f"{notebook}.ipynb")
+    assert names[memory].closed
+    assert "Your boat is called Susie." in printed[5]
 
 
 def test_formation_graph() -> None:

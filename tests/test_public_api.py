@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 import amem_integrations
+import amem_integrations.langchain
+import amem_integrations.langgraph
+import amem_integrations.llama_index
 import amem_integrations.testing
 
 PACKAGE = Path(amem_integrations.__file__).parent
@@ -71,7 +74,16 @@ def test_the_public_names_for_tests_are_these() -> None:
     ]
 
 
-@pytest.mark.parametrize("package", [amem_integrations, amem_integrations.testing])
+@pytest.mark.parametrize(
+    "package",
+    [
+        amem_integrations,
+        amem_integrations.langchain,
+        amem_integrations.langgraph,
+        amem_integrations.llama_index,
+        amem_integrations.testing,
+    ],
+)
 def test_every_public_name_can_be_imported_and_is_listed(package: object) -> None:
     names: list[str] = package.__all__  # type: ignore[attr-defined]
     assert all(getattr(package, name) for name in names)
@@ -89,6 +101,8 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         "import amem_integrations",
         "from amem_integrations import AMemError, Hit, Link, Note, Revision, Status",
         "import amem_integrations.testing",
+        "import amem_integrations.langchain, amem_integrations.langgraph",
+        "import amem_integrations.llama_index",
         "import amem_integrations.cli",
         "import amem_integrations.core.io",
     ],

@@ -61,7 +61,7 @@ class TestStandardAsync(BaseStoreAsyncTests[dict[str, Any]]):
         return {"a": 1}, {"json": {"base64": ""}}, {"base64": "AA=="}
 
 
-@example(max_examples=30)
+@example(max_examples=10)
 @given(value=JSON | st.binary(max_size=64))
 def test_a_value_comes_back_as_it_was(memory: AgenticMemory, value: Any) -> None:
     store: AMemKeyValueStore[Any] = AMemKeyValueStore(memory, namespace="exact")
@@ -71,28 +71,18 @@ def test_a_value_comes_back_as_it_was(memory: AgenticMemory, value: Any) -> None
     assert type(found) is type(value)
 
 
-def test_of_several_values_under_one_key_the_last_counts(store: AMemKeyValueStore[int]) -> None:
-    store.mset([("a", 1), ("b", 2), ("a", 3)])
-    assert store.mget(["a", "b"]) == [3, 2]
-
-
-def test_keys_may_be_any_text(store: AMemKeyValueStore[int]) -> None:
-    keys = ["", " ", "a/b.c", "%_*", "\x00", "键", "🙂", "x" * 4000]
-    store.mset([(key, place) for place, key in enumerate(keys)])
+def test_keys_may_be_any_text_and_the_last_value_counts(store: AMemKeyValueStore[int]) -> None:
+    keys = ["", " ", "a/b.c", "%_*", "\x00", "键", "🙂", "x" * 4000, "a%", "ab", "%a"]
+    store.mset([("ab", 99), *((key, place) for place, key in enumerate(keys))])
     assert store.mget(keys) == list(range(len(keys)))
     assert sorted(store.yield_keys()) == sorted(keys)
-
-
-def test_a_prefix_is_just_text(store: AMemKeyValueStore[int]) -> None:
-    store.mset([("a%", 1), ("ab", 2), ("%a", 3)])
     assert list(store.yield_keys(prefix="a%")) == ["a%"]
-    assert sorted(store.yield_keys(prefix="")) == ["%a", "a%", "ab"]
 
 
 def test_more_keys_than_fit_on_a_page_are_all_listed(store: AMemKeyValueStore[int]) -> None:
-    store.mset([(f"key-{place}", place) for place in range(600)])
-    assert len(list(store.yield_keys(prefix="key-"))) == 600
-    store.mdelete([f"key-{place}" for place in range(1, 600)])
+    store.mset([(f"key-{place}", place) for place in range(300)])
+    assert len(list(store.yield_keys(prefix="key-"))) == 300
+    store.mdelete([f"key-{place}" for place in range(1, 300)])
     assert list(store.yield_keys()) == ["key-0"]
 
 
@@ -112,13 +102,8 @@ def test_namespaces_are_apart(memory: AgenticMemory) -> None:
     yours.mdelete(["a"])
     assert mine.mget(["a"]) == [1]
     assert list(yours.yield_keys()) == []
-
-
-def test_no_query_finds_what_is_kept_so(
-    store: AMemKeyValueStore[str], memory: AgenticMemory
-) -> None:
-    store.mset([("a", "the eviction policy")])
-    assert memory.search("eviction policy", namespace="key-value") == []
+    # No search of the memory finds them.
+    assert memory.search("1", namespace=("kv", "mine")) == []
 
 
 class Counting(HashEmbedder, Embeddings):

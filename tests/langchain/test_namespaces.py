@@ -43,34 +43,32 @@ def resolved_in_a_graph(
     return builder.compile().invoke({}, config, context=context)["namespace"]
 
 
-def test_labels_without_fields_need_no_run() -> None:
-    assert namespace_resolver("calvin")() == ("calvin",)
-    assert namespace_resolver(["users", "calvin"])() == ("users", "calvin")
-
-
-def test_a_field_is_taken_from_the_config() -> None:
-    assert resolved(USERS, user_id="calvin") == ("users", "calvin")
-    assert resolved("user-{user_id}-{org}", user_id="c", org="o") == ("user-c-o",)
+@pytest.mark.parametrize(
+    ("namespace", "run", "expected"),
+    [
+        ("calvin", {}, ("calvin",)),
+        (["users", "calvin"], {}, ("users", "calvin")),
+        ("{{user_id}}", {}, ("{user_id}",)),
+        ("user-{user_id}-{org}", {"user_id": "c", "org": "o"}, ("user-c-o",)),
+        (USERS, {"user_id": 42}, ("users", "42")),
+        (USERS, {"user_id": UUID(int=1)}, ("users", str(UUID(int=1)))),
+        # What a field holds is text and nothing more.
+        *(
+            (USERS, {"user_id": name, "org": "o"}, ("users", name))
+            for name in ("calvin@example.org", "{org}", '","', "../eve", "%")
+        ),
+    ],
+)
+def test_fields_of_labels_are_filled_from_the_config(
+    namespace: Any, run: dict[str, Any], expected: tuple[str, ...]
+) -> None:
+    assert resolved(namespace, **run) == expected
 
 
 def test_a_field_is_taken_from_the_context_first() -> None:
     assert resolved_in_a_graph(USERS, Context("calvin"), user_id="eve") == ("users", "calvin")
     assert resolved_in_a_graph(USERS, Context(), user_id="eve") == ("users", "eve")
     assert resolved_in_a_graph(USERS, {"user_id": "calvin"}) == ("users", "calvin")
-
-
-def test_numbers_and_uuids_become_text() -> None:
-    assert resolved(USERS, user_id=42) == ("users", "42")
-    assert resolved(USERS, user_id=UUID(int=1)) == ("users", str(UUID(int=1)))
-
-
-def test_what_a_field_holds_is_just_text() -> None:
-    for name in ("calvin@example.org", "{org}", '","', "../eve", "%"):
-        assert resolved(USERS, user_id=name, org="o") == ("users", name)
-
-
-def test_doubled_braces_are_braces() -> None:
-    assert namespace_resolver("{{user_id}}")() == ("{user_id}",)
 
 
 @pytest.mark.parametrize("missing", [{}, {"user_id": None}, {"user_id": ""}])
@@ -82,7 +80,7 @@ def test_a_missing_user_has_no_memory(missing: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("value", [True, ["calvin"], {"id": 1}, 1.5, " "])
-def test_what_is_no_name_of_a_user_is_refused(value: Any) -> None:
+def test_a_value_that_names_no_user_is_refused(value: Any) -> None:
     with pytest.raises(InvalidInputError):
         resolved(USERS, user_id=value)
 
@@ -95,14 +93,11 @@ def test_a_template_that_is_more_than_names_is_refused(label: str) -> None:
         namespace_resolver(("users", label))
 
 
-def test_a_function_reads_the_runtime() -> None:
+def test_a_function_reads_the_runtime_and_fails_without_a_user() -> None:
     def of(runtime: Runtime[Context]) -> tuple[str, str]:
         return "users", str(runtime.context.user_id)
 
     assert resolved_in_a_graph(of, Context("calvin")) == ("users", "calvin")
-
-
-def test_a_function_that_finds_no_user_gives_no_memory() -> None:
     with pytest.raises(InvalidInputError, match="namespace function failed with AttributeError"):
         namespace_resolver(lambda runtime: ("users", runtime.context.user_id))()
     with pytest.raises(InvalidInputError, match="labels are strings"):

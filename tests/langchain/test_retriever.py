@@ -6,16 +6,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnablePassthrough
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from amem_integrations import AgenticMemory
 from amem_integrations.errors import InvalidFilterError
 from amem_integrations.langchain import AMemRetriever
-from amem_integrations.testing import ScriptedChatModel
 from tests.support import chat_model, open_memory
 
 NOTES = (
@@ -91,9 +88,12 @@ def test_a_document_says_all_that_is_known_of_its_note(
     assert json.loads(json.dumps(about)) == about
 
 
-async def test_both_forms_find_the_same(retriever: AMemRetriever) -> None:
+async def test_both_forms_find_the_same_and_nothing_for_a_blank_query(
+    retriever: AMemRetriever,
+) -> None:
     query = "How does the cache evict?"
     assert await retriever.ainvoke(query, k=3) == retriever.invoke(query, k=3)
+    assert retriever.invoke("  ") == await retriever.ainvoke("") == []
 
 
 def test_documents_below_the_threshold_are_left_out(retriever: AMemRetriever) -> None:
@@ -118,37 +118,15 @@ def test_a_filter_narrows_what_is_found(retriever: AMemRetriever) -> None:
         retriever.invoke("cache", filter={"speaker": {"$near": 1}})
 
 
-def test_other_namespaces_are_not_searched(retriever: AMemRetriever) -> None:
+def test_only_its_own_namespace_is_searched(retriever: AMemRetriever) -> None:
     found = retriever.invoke("Eve evicts", k=10)
     assert {document.page_content for document in found} == set(NOTES)
-
-
-def test_the_namespace_is_no_argument_of_a_call(retriever: AMemRetriever) -> None:
     with pytest.raises(TypeError, match="namespace"):
         retriever.invoke("cache", namespace="eve")
 
 
-async def test_a_blank_query_finds_nothing(retriever: AMemRetriever) -> None:
-    assert retriever.invoke("  ") == await retriever.ainvoke("") == []
-
-
-def test_what_cannot_be_is_refused_when_it_is_made(memory: AgenticMemory) -> None:
+def test_an_invalid_argument_is_refused(memory: AgenticMemory) -> None:
     with pytest.raises(ValidationError, match="namespace needs at least one label"):
         AMemRetriever(memory=memory, namespace=())
     with pytest.raises(ValidationError, match="k"):
         AMemRetriever(memory=memory, namespace="calvin", k=-1)
-
-
-def test_a_chain_answers_from_it(retriever: AMemRetriever) -> None:
-    model = ScriptedChatModel(["By LRU."])
-    prompt = ChatPromptTemplate.from_template("{notes}\n\n{question}")
-    chain = (
-        {
-            "notes": retriever | (lambda found: "\n".join(each.page_content for each in found)),
-            "question": RunnablePassthrough(),
-        }
-        | prompt
-        | model
-    )
-    assert chain.invoke("How does the cache evict?").text == "By LRU."
-    assert NOTES[0] in model.calls[0].messages[0].text

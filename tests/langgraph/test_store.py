@@ -15,6 +15,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import InvalidNamespaceError, PutOp
+from typing_extensions import TypedDict
 
 from amem_integrations import AgenticMemory
 from amem_integrations.errors import InvalidFilterError, InvalidInputError, StoreClosedError
