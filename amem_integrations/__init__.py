@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from amem_integrations.errors import AMemError as AMemError
     from amem_integrations.lifecycle.audits import Audit as Audit
     from amem_integrations.lifecycle.confidence import Explanation as Explanation
-    from amem_integrations.lifecycle.consolidate import Consolidation as Consolidation
+    from amem_integrations.lifecycle.consolidation import Consolidation as Consolidation
     from amem_integrations.lifecycle.policy import Policy as Policy
     from amem_integrations.memory.attachments import Attachment as Attachment
     from amem_integrations.memory.attachments import Captioning as Captioning
@@ -37,7 +37,7 @@ _HOMES = {
     "Attachment": ".memory.attachments",
     "Audit": ".lifecycle.audits",
     "Captioning": ".memory.attachments",
-    "Consolidation": ".lifecycle.consolidate",
+    "Consolidation": ".lifecycle.consolidation",
     "FormationOptions": ".memory.options",
     "Explanation": ".lifecycle.confidence",
     "Health": ".admin.health",

@@ -18,7 +18,7 @@ from amem_integrations.core.note import Note
 from amem_integrations.core.usage import Ledger
 from amem_integrations.errors import StoreError
 from amem_integrations.lifecycle.co_use import clusters_of, echo_index
-from amem_integrations.lifecycle.maintain import read_progress
+from amem_integrations.lifecycle.maintenance import read_progress
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.revisions.entry import entry_of, records_of
 from amem_integrations.revisions.proposals import waiting

@@ -12,15 +12,15 @@ from datetime import datetime, timedelta
 from amem_integrations.core.note import Note, Revision, Status
 from amem_integrations.core.status import Tier
 from amem_integrations.formation.candidates import SHOWN
-from amem_integrations.lifecycle.confidence import confidence, idle_time
+from amem_integrations.lifecycle.confidence import confidence
+from amem_integrations.lifecycle.limits import idle_time
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tenure import UPKEEP
-from amem_integrations.revisions.contradiction import CONTESTED, SUPERSEDED
+from amem_integrations.revisions.contradiction import CONTRADICTED
 from amem_integrations.revisions.entry import Entry
 
 _HOUR = timedelta(hours=1)
-_CONFLICTS = (CONTESTED, SUPERSEDED)
-_BY_OTHERS = ("evolved", *_CONFLICTS)
+_BY_OTHERS = ("evolved", *CONTRADICTED)
 """The revisions of a note that a newer one brings about."""
 _AS_IT_WAS = UPKEEP | {"formed", "linked"}
 """Those after which a note says what it said before, and is believed as it was."""
@@ -106,7 +106,7 @@ class Vitals:
         if revision.kind in _BY_OTHERS and revision.cause != note.id:
             known = self._oldest_changed.get(revision.cause, note.created_at)
             self._oldest_changed[revision.cause] = min(known, note.created_at)
-        if revision.kind in _CONFLICTS:
+        if revision.kind in CONTRADICTED:
             self._conflicts.add((note.id, revision.cause))
 
     @property

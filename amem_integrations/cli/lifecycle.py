@@ -23,7 +23,7 @@ from amem_integrations.cli.options import (
 from amem_integrations.cli.shapes import audit_shape, proposal_shape
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.lifecycle.consolidate import SIMILARITY
+from amem_integrations.lifecycle.consolidation import SIMILARITY
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.revisions.proposals import Proposal
 

@@ -46,6 +46,10 @@ MAX_CONTEXT_CHARS = 4000
 
 REPEATS, CORRECTS, CONTRADICTS = "repeats", "corrects", "contradicts"
 DISTILS = "distils"
+OPPOSING = (CORRECTS, CONTRADICTS)
+"""The kinds of links whose source says otherwise than their target."""
+LASTING = (REPEATS, *OPPOSING, DISTILS)
+"""The kinds of links that say how two notes stand to each other, which does not wear off."""
 
 LongText: TypeAlias = Annotated[str, Bounds(0, 64 * 1024)]
 Version: TypeAlias = Annotated[int, Bounds(1, 2**53)]

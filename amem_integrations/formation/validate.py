@@ -6,7 +6,7 @@ dropped and counted. No proposal can name content, so none can change it.
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
@@ -24,12 +24,16 @@ from amem_integrations.core.note import (
     clean_text,
 )
 from amem_integrations.formation.state import ReadRef, Settings
-from amem_integrations.revisions.change import revised, revision_points
+from amem_integrations.revisions.change import (
+    MAX_REASON_CHARS,
+    revised,
+    revision_points,
+    understood_anew,
+)
 from amem_integrations.revisions.contradiction import contradicted
 from amem_integrations.revisions.proposals import Proposal, must_wait, proposal_point
 
 MAX_LINKS = 16
-MAX_REASON_CHARS = 400
 
 Tally = Counter[str]
 
@@ -96,25 +100,6 @@ def accepted_evolutions(
             continue
         accepted[proposal.note_id] = proposal
     return accepted
-
-
-def evolved(neighbour: Note, proposal: Evolution) -> Note:
-    """The neighbour as the proposal has it; an empty field keeps what was there."""
-    keywords = clean_terms(proposal.keywords or (), MAX_KEYWORDS) or neighbour.keywords
-    tags = clean_terms(proposal.tags or (), MAX_TAGS) or neighbour.tags
-    context = clean_text(proposal.context or "", MAX_CONTEXT_CHARS) or neighbour.context
-    return neighbour.evolve(keywords=keywords, tags=tags, context=context)
-
-
-def merged(neighbour: Note, proposal: Evolution) -> Note:
-    """The neighbour with the proposed terms added, for a proposal made of an older version.
-
-    What the others wrote meanwhile stays: no term is removed and the context is theirs.
-    """
-    return neighbour.evolve(
-        keywords=clean_terms((*neighbour.keywords, *(proposal.keywords or ())), MAX_KEYWORDS),
-        tags=clean_terms((*neighbour.tags, *(proposal.tags or ())), MAX_TAGS),
-    )
 
 
 def _refusal(
@@ -277,35 +262,3 @@ def _contradictions(
         and link.to in proposed.intersection(present).difference(linked_before)
         and note.id not in present[link.to].contested_by
     }
-
-
-def understood_anew(
-    target: Note,
-    by: Note,
-    proposal: Evolution,
-    now: datetime,
-    analyst: str,
-    sources: Collection[str],
-    *,
-    same: bool,
-    trust: float,
-) -> Note:
-    """`target` evolved in the light of `by`; itself if nothing of it changes.
-
-    same: whether its version is the one that was read; otherwise terms are only added. trust:
-    how far `by` is believed, the maximum for the target's trust from now on.
-    """
-    after = evolved(target, proposal) if same else merged(target, proposal)
-    if after == target:
-        return target
-    return revised(
-        target,
-        # Four places: the engine does not keep every digit of a float.
-        replace(after, trust=min(target.trust, round(trust, 4))),
-        "evolved",
-        by.id,
-        now,
-        analyst,
-        tuple(id for id in sources if id != target.id),
-        clean_text(proposal.reason, MAX_REASON_CHARS),
-    )

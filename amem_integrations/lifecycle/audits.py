@@ -15,17 +15,120 @@ from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Revision, Status
 from amem_integrations.core.status import Life
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.lifecycle.lineage import Lineage, lineage_of
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.revisions.change import change_note, revised
 from amem_integrations.revisions.contradiction import SUPERSEDED, valid_from
+from amem_integrations.revisions.entry import entry_of, records_of
+from amem_integrations.revisions.replay import took_part
 from amem_integrations.revisions.retract import Retraction
 from amem_integrations.revisions.update import update
 from amem_integrations.stores.codec import within
-from amem_integrations.stores.read import every_note, load, revisions
+from amem_integrations.stores.read import every_note, influenced_by, load, revisions
 
 Decision: TypeAlias = Literal["keep", "correct", "retire"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A change of a note in which another note had a part.
+
+    Attributes:
+        note: id of the changed note.
+        other: id of the note that had a part in it.
+        kind: the kind of the revision.
+        version: the version that the change made.
+        at: when.
+        analyst: who judged so.
+        reason: why, in words.
+
+    Examples:
+        >>> note = memory.add("Bea runs the bakery on Mill Road")
+        >>> other = memory.add("The bakery on Mill Road sells rye bread")
+        >>> for session in "abc":
+        ...     _ = memory.lifecycle.feedback(note, "conflict", session=session)
+        >>> _ = memory.lifecycle.maintain()
+        >>> [trace] = memory.lifecycle.audits()[0].lineage.came_from
+        >>> trace.other == other.id, trace.kind
+        (True, 'evolved')
+    """
+
+    note: str
+    other: str
+    kind: str
+    version: int
+    at: datetime
+    analyst: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Where a note came from and what came of it.
+
+    Attributes:
+        source: the kind of source it is from, None if unknown.
+        speaker: who said it.
+        session: in which conversation.
+        occurred_at: when it happened.
+        created_at: when it was stored.
+        came_from: its own changes in which other notes had a part.
+        changed: the changes of other notes in which it had a part.
+        conflicts: when it was reported to conflict, since it last helped.
+        contested_by: ids of the notes that contradict it.
+
+    Examples:
+        >>> note = memory.add("The board meets on Monday", speaker="Ada")
+        >>> for session in "abc":
+        ...     _ = memory.lifecycle.feedback(note, "conflict", session=session)
+        >>> _ = memory.lifecycle.maintain()
+        >>> lineage = memory.lifecycle.audits()[0].lineage
+        >>> lineage.speaker, len(lineage.conflicts), lineage.changed
+        ('Ada', 3, ())
+    """
+
+    source: str | None
+    speaker: str | None
+    session: str | None
+    occurred_at: datetime | None
+    created_at: datetime
+    came_from: tuple[Trace, ...]
+    changed: tuple[Trace, ...]
+    conflicts: tuple[datetime, ...]
+    contested_by: tuple[str, ...]
+
+
+async def lineage_of(io: IO, note: Note, chain: Sequence[Revision]) -> Lineage:
+    """Return where a note came from and what came of it; chain: its revisions."""
+    owners = await load(io, await influenced_by(io, note.namespace, note.id), note.namespace)
+    records = await records_of(io, list(owners))
+    changed = [
+        _trace(owner.id, note.id, revision)
+        for owner in owners.values()
+        for revision in entry_of(owner, records[owner.id]).revisions
+        if took_part(revision, note.id)
+    ]
+    return Lineage(
+        source=note.source,
+        speaker=note.speaker,
+        session=note.session,
+        occurred_at=note.occurred_at,
+        created_at=note.created_at,
+        came_from=tuple(
+            _trace(note.id, other, revision)
+            for revision in chain
+            for other in dict.fromkeys((revision.cause, *revision.sources))
+            if other != note.id
+        ),
+        changed=tuple(sorted(changed, key=lambda trace: (trace.at, trace.note))),
+        conflicts=note.life.conflicts,
+        contested_by=note.contested_by,
+    )
+
+
+def _trace(note_id: str, other: str, revision: Revision) -> Trace:
+    kind, version, at = revision.kind, revision.version, revision.at
+    return Trace(note_id, other, kind, version, at, revision.analyst, revision.reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ more co-use links. An extension of the paper.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
-from math import sqrt
+from math import hypot, sqrt
 
 from amem_integrations.core.engine import Vector
 from amem_integrations.core.filters import match
@@ -15,16 +15,19 @@ from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Link
 from amem_integrations.formation.candidates import SHOWN
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.tenure import CO_USE, co_use_weight, current_link, occasion
-from amem_integrations.revisions.change import change_notes, revised
+from amem_integrations.lifecycle.tenure import current_link, occasion
+from amem_integrations.revisions.change import ROUNDS, change_notes, revised
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import load
 from amem_integrations.stores.uses import Use, queries_of, uses_of
 
+CO_USE = "co-use"
+"""The kind of a link between notes that are used together."""
+_FULL = 6
+"""In how many sessions notes must have been used together for a co-use link of weight 1."""
 _MOST_OF_A_USE = 20
 _MOST_QUERIES = 16
 _BATCH = 64
-_ROUNDS = 4
 _SAMPLE = 512
 _MOST_CLUSTERS = 16
 _ITERATIONS = 20
@@ -75,7 +78,7 @@ async def _link(
     io: IO, namespace: Namespace, pair: Pair, weight: float, count: int, analyst: str
 ) -> bool:
     reason = f"used together in {count} sessions"
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         notes = (await load(io, pair, namespace)).values()
         if len(notes) < 2 or any(note.status not in SHOWN for note in notes):
             return False
@@ -89,6 +92,23 @@ async def _link(
         if await change_notes(io, [(later, after)]):
             return True
     return False
+
+
+def divergence(queries: Sequence[Vector]) -> float:
+    """Return 1 - the mean cosine of any two of the questions; 0 for fewer than two."""
+    units = [[x / length for x in query] for query in queries if (length := hypot(*query)) > 0]
+    pairs = list(combinations(units, 2))
+    if not pairs:
+        return 0.0
+    return 1 - sum(sum(map(float.__mul__, a, b)) for a, b in pairs) / len(pairs)
+
+
+def co_use_weight(sessions: int, queries: Sequence[Vector]) -> float:
+    """Return the weight of a link between notes used together in so many sessions.
+
+    It is 0, and no link, if the questions have nothing in common.
+    """
+    return max(0.0, min(1.0, sessions / _FULL) * (1 - divergence(queries)))
 
 
 # -- the echo index --------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""How far a note is believed now, and what it is worth: one readable function for each part.
+"""How far a note is believed now: one readable function for each part.
 
 Pure. Only the inputs are stored, on the note, so that a value is always that of the moment it is
 asked for, and can be explained. Ours, not the paper's.
@@ -84,38 +84,6 @@ def backlinks_believed(note: Note, now: datetime, policy: Policy) -> Note:
     """Return a believed note whose links from other notes have the weights of now, too."""
     incoming = (current_link(link, now, policy) for link in note.incoming)
     return replace(note, links=(*note.outgoing, *incoming))
-
-
-def idle_time(note: Note, now: datetime) -> timedelta:
-    """Return how long ago a note was said, confirmed or used, whichever was last."""
-    seen = max(confirmed_at(note), note.life.used_at or note.created_at, note.created_at)
-    return max(timedelta(), now - seen)
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """What a note is worth keeping at hand for, in [0, 1], and why; as text it is a sentence."""
-
-    value: float
-    confidence: float
-    uses: int
-    links: int
-
-    def __str__(self) -> str:
-        return (
-            f"value {self.value:.2f}: confidence {self.confidence:.2f}, "
-            f"{self.uses} uses that helped, {self.links} links"
-        )
-
-
-def value(note: Note, links: int, now: datetime, policy: Policy = DEFAULT_POLICY) -> Value:
-    """Return .5 confidence + .3 (1 - 2^-uses) + .2 (1 - 2^-links).
-
-    links: how many notes at hand the note is linked with.
-    """
-    trust, uses = confidence(note, now, policy), note.life.clean
-    total = 0.5 * trust + 0.3 * (1 - 0.5**uses) + 0.2 * (1 - 0.5**links)
-    return Value(total, trust, uses, links)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,12 +33,19 @@ _CHANGED = "one of them was changed meanwhile"
 _KEYS = uuid.UUID("2f7c2a52-6a0c-5d0e-8f4b-616d656d0002")
 
 
-async def clusters(io: IO, namespace: Namespace, notes: Sequence[Note]) -> list[list[Note]]:
-    """Return groups of notes about one matter, the largest first, at most AT_ONCE.
+async def find_clusters(
+    io: IO, settings: Settings, namespace: Namespace, notes: Sequence[Note]
+) -> list[list[Note]]:
+    """Return groups of notes about one matter to distil, the largest first, at most AT_ONCE.
 
     Each note is in one group at most; the groups of earlier notes are filled first.
+    notes: all of the namespace, with the links of both directions.
     """
-    free = {note.id: note for note in sorted(notes, key=_order)}
+    # An analyst that does not write from what it reads has nothing to distil with.
+    if not settings.analyst.reads_candidates:
+        return []
+    free = {note.id: note for note in sorted(notes, key=_order) if _may_be_member(note)}
+    known = {note.id for note in notes}
     where = within(namespace, match("status", Status.FORMED))
     found: list[list[Note]] = []
     ids = list(free)
@@ -51,7 +58,16 @@ async def clusters(io: IO, namespace: Namespace, notes: Sequence[Note]) -> list[
                     found.append(sorted(group[:MOST], key=_order))
                     for note in group[:MOST]:
                         del free[note.id]
-    return sorted(found, key=lambda group: -len(group))[:AT_ONCE]
+    largest = sorted(found, key=lambda group: -len(group))[:AT_ONCE]
+    return [group for group in largest if note_id(namespace, key_of(group)) not in known]
+
+
+def _may_be_member(note: Note) -> bool:
+    if note.status is not Status.FORMED or note.parts is not None:
+        return False
+    if note.contested_by or note.valid_until is not None:
+        return False
+    return not any(link.kind == DISTILS for link in note.links)
 
 
 async def _nearest(io: IO, ids: Sequence[str], where: Condition) -> Mapping[str, list[str]]:
@@ -127,10 +143,6 @@ def _distilled_note(
     aside = note.evolve(status=Status.ARCHIVED)
     sources = tuple(member.id for member in members)
     return revised(aside, note, "distilled", note.id, now, analyst, sources, why)
-
-
-def id_of(members: Sequence[Note]) -> str:
-    return note_id(members[0].namespace, key_of(members))
 
 
 def _order(note: Note) -> tuple[float, str]:

@@ -9,20 +9,17 @@ restoring the other undoes it, except for the counts of their lives. Ours, not t
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from amem_integrations.analysts.turns import depends_on_day, depends_on_speaker
 from amem_integrations.core.engine import Vector
 from amem_integrations.core.io import IO
-from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import (
-    CONTRADICTS,
-    CORRECTS,
-    DISTILS,
+    LASTING,
     MAX_KEYWORDS,
     MAX_TAGS,
-    REPEATS,
+    OPPOSING,
     Link,
     Note,
     Status,
@@ -30,8 +27,8 @@ from amem_integrations.core.note import (
 )
 from amem_integrations.core.status import Life
 from amem_integrations.formation.validate import MAX_LINKS
-from amem_integrations.lifecycle.consensus import is_support
 from amem_integrations.lifecycle.policy import Policy
+from amem_integrations.lifecycle.support import supports
 from amem_integrations.lifecycle.tenure import (
     came_up,
     life_of,
@@ -40,7 +37,7 @@ from amem_integrations.lifecycle.tenure import (
     said_at,
 )
 from amem_integrations.revisions.change import change_notes, revised
-from amem_integrations.stores.read import load, with_links
+from amem_integrations.stores.read import load
 
 MAX_CHARS = 4_000
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d]+(?:['’][^\W\d]+)*|[^\w\s]")
@@ -81,13 +78,7 @@ _HAPPENED = re.compile(
     r"|[了过]",
     re.IGNORECASE,
 )
-# Who is linked in one of these ways takes part in a change of mind.
-_CORRECTING = frozenset((CORRECTS, CONTRADICTS))
 _MERGED = (Status.FORMED, Status.PLAIN)
-
-
-# These say something of the very note that made them or that they lead to.
-_OWN = frozenset((REPEATS, CORRECTS, CONTRADICTS, DISTILS))
 
 
 # -- whether notes say the same ----------------------------------------------------------------
@@ -106,7 +97,7 @@ def statement_of(note: Note) -> tuple[str, ...] | None:
         return None
     if note.contested_by or note.valid_until is not None or note.merged_into is not None:
         return None
-    if any(link.kind in _CORRECTING for link in note.links):
+    if any(link.kind in OPPOSING for link in note.links):
         return None
     said = tokens(note.content)
     if _count_words(said) < _LEAST_WORDS or _ANSWER.match(note.content):
@@ -241,7 +232,7 @@ def _inherited_links(older: Note, newer: Note) -> list[Link]:
     found: dict[str, Link] = {}
     for link in sorted(newer.links, key=lambda link: (-link.weight, link.other(newer.id))):
         other = link.other(newer.id)
-        if other not in known and link.kind not in _OWN and len(found) < MAX_LINKS:
+        if other not in known and link.kind not in LASTING and len(found) < MAX_LINKS:
             found.setdefault(other, replace(link, source=older.id, to=other))
     return list(found.values())
 
@@ -259,14 +250,8 @@ def _joined_lives(older: Note, newer: Note, policy: Policy) -> Life:
         conflicting=one.conflicting + other.conflicting,
         conflicts=tuple(sorted({*one.conflicts, *other.conflicts})[-most_conflicts(policy) :]),
         used_at=max(filter(None, (one.used_at, other.used_at)), default=None),
-        supports=one.supports + other.supports + is_support(older, newer),
+        supports=one.supports + other.supports + supports(newer, older),
     )
-
-
-async def load_linked(io: IO, ids: Iterable[str], namespace: Namespace) -> dict[str, Note]:
-    """Return the notes as they are now, with the links of both directions."""
-    notes = await load(io, ids, namespace)
-    return {note.id: note for note in await with_links(io, list(notes.values()))}
 
 
 def _at_hand(note: Note | None) -> bool:

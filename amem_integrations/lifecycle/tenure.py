@@ -1,4 +1,4 @@
-"""Tenure: how notes rise and fall between tiers, and how links gain and lose weight. Pure.
+"""Tenure: how notes rise and fall between tiers, and how links gain and lose weight.
 
 A stored link weight is that of its last use; what time wore off since is computed when asked for.
 Ours, not the paper's.
@@ -6,39 +6,27 @@ Ours, not the paper's.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import combinations
-from math import hypot
 
-from amem_integrations.core.engine import Vector
-from amem_integrations.core.note import (
-    CONTRADICTS,
-    CORRECTS,
-    DISTILS,
-    REPEATS,
-    Link,
-    Note,
-    Revision,
-)
+from amem_integrations.core.io import IO
+from amem_integrations.core.note import LASTING, Link, Note, Revision, Status
 from amem_integrations.core.status import Life, Tier
 from amem_integrations.lifecycle.policy import Policy
+from amem_integrations.revisions.change import ROUNDS, change_notes, revised
+from amem_integrations.stores.read import load, revisions
 from amem_integrations.stores.uses import Outcome
 
-CO_USE = "co-use"
-"""The kind of a link between notes that are used together."""
 UPKEEP = frozenset({"tiered", "pruned", "co-used", "archived", "restored"})
 """Revisions that change nothing of what a note says or how it is understood."""
+SETTLED = (Status.PLAIN, Status.FORMED, Status.PARKED)
+"""Notes that can be found and wait for nothing: the lifecycle may change or archive them."""
 _MOST_OCCASIONS = 8
 _MOST_CONFLICTS = 5
 _TURN = " #"
 _NUMBER = re.compile(r"(-?[0-9]{1,19})?")
 """A sequence, of 64 bits; nothing where the session's own name ends like one."""
-_FULL = 6
-"""In how many sessions notes must have been used together for a co-use link of weight 1."""
 _LEAST = 1e-6
-# They say how two notes stand to each other, and that does not wear off.
-_LASTING = (REPEATS, CORRECTS, CONTRADICTS, DISTILS)
 
 
 # -- occasions -------------------------------------------------------------------------------
@@ -160,7 +148,7 @@ def may_move(note: Note, now: datetime, policy: Policy) -> bool:
 
 def weight_now(link: Link, now: datetime, policy: Policy) -> float:
     """Return the weight, halved for each half-life since the link was made or used."""
-    if link.kind in _LASTING:
+    if link.kind in LASTING:
         return link.weight
     unused = max(timedelta(), now - (link.used_at or link.created_at))
     return max(_LEAST, link.weight * 2.0 ** (-unused / policy.link_half_life))
@@ -187,21 +175,83 @@ def used_link(link: Link, outcome: Outcome, at: datetime, policy: Policy) -> Lin
 
 def is_worn_out(link: Link, now: datetime, policy: Policy) -> bool:
     """Return whether the link is to be removed."""
-    return link.kind not in _LASTING and weight_now(link, now, policy) < policy.pruned
+    return link.kind not in LASTING and weight_now(link, now, policy) < policy.pruned
 
 
-def divergence(queries: Sequence[Vector]) -> float:
-    """Return 1 - the mean cosine of any two of the questions; 0 for fewer than two."""
-    units = [[x / length for x in query] for query in queries if (length := hypot(*query)) > 0]
-    pairs = list(combinations(units, 2))
-    if not pairs:
-        return 0.0
-    return 1 - sum(sum(map(float.__mul__, a, b)) for a, b in pairs) / len(pairs)
+# -- applying both ---------------------------------------------------------------------------
 
 
-def co_use_weight(sessions: int, queries: Sequence[Vector]) -> float:
-    """Return the weight of a link between notes used together in so many sessions.
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How many notes changed their tier, and how many links were removed."""
 
-    It is 0, and no link, if the questions have nothing in common.
+    tiers: int = 0
+    pruned: int = 0
+
+    def __add__(self, other: "Moved") -> "Moved":
+        return Moved(self.tiers + other.tiers, self.pruned + other.pruned)
+
+
+async def update_tenure(io: IO, notes: Iterable[Note], policy: Policy, analyst: str) -> Moved:
+    """Remove worn-out links and change tiers of `notes` where that is due, as revisions.
+
+    Raw notes are skipped; a note that keeps changing is left to the next time.
     """
-    return max(0.0, min(1.0, sessions / _FULL) * (1 - divergence(queries)))
+    total = Moved()
+    for note in notes:
+        moved = await _update(io, note, policy, analyst)
+        total += moved
+        if moved != Moved():
+            # Let other tasks of the event loop run.
+            await io.sleep(0)
+    return total
+
+
+async def _update(io: IO, note: Note, policy: Policy, analyst: str) -> Moved:
+    total = Moved()
+    for _ in range(ROUNDS):
+        now = io.now()
+        if note.status not in SETTLED:
+            break
+        if after := _pruned(note, now, policy, analyst):
+            moved = Moved(pruned=len(note.outgoing) - len(after.outgoing))
+        elif after := await _tiered(io, note, now, policy, analyst):
+            moved = Moved(tiers=1)
+        else:
+            break
+        if await change_notes(io, [(note, after)]):
+            total += moved
+            note = after
+            if moved.tiers:
+                break
+        elif found := (await load(io, [note.id], note.namespace)).get(note.id):
+            note = found
+        else:
+            break
+    return total
+
+
+def _pruned(note: Note, now: datetime, policy: Policy, analyst: str) -> Note | None:
+    """The note without worn-out links; None if it has none."""
+    links = tuple(link for link in note.outgoing if not is_worn_out(link, now, policy))
+    if len(links) == len(note.outgoing):
+        return None
+    after = note.evolve(links=links)
+    return revised(note, after, "pruned", note.id, now, analyst, reason="hardly ever used")
+
+
+async def _tiered(io: IO, note: Note, now: datetime, policy: Policy, analyst: str) -> Note | None:
+    """The note in the tier that it belongs in; None if it is there."""
+    if not may_move(note, now, policy):
+        return None
+    tier = tier_of(note, await revisions(io, note), now, policy)
+    if tier is note.tier:
+        return None
+    if note.tier is Tier.SHORT:
+        reason = "it came up on several occasions"
+    else:
+        reason = "it stayed as it is" if tier is Tier.LONG else "it was revised again and again"
+    # `counted` rises as with any other write of a life.
+    life = replace(note.life, tiered_at=now, counted=note.life.counted + 1)
+    after = replace(note, tier=tier, life=life)
+    return revised(note, after, "tiered", note.id, now, analyst, reason=reason)

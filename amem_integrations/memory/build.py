@@ -25,7 +25,7 @@ from amem_integrations.formation.queue import leave
 from amem_integrations.formation.state import Settings
 from amem_integrations.formation.worker import Batch, Worker
 from amem_integrations.lifecycle.confidence import base_by
-from amem_integrations.lifecycle.maintain import maintain_if_due
+from amem_integrations.lifecycle.maintenance import maintain_if_due
 from amem_integrations.lifecycle.policy import Policy, policy_of
 from amem_integrations.llms.chat_models import resolve_chat_model
 from amem_integrations.llms.failures import Deadline

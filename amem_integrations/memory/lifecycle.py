@@ -10,14 +10,12 @@ from amem_integrations.core.note import Hit, Note, Status, check_text
 from amem_integrations.errors import InvalidInputError, StoreError
 from amem_integrations.formation.pipeline import have_formed
 from amem_integrations.lifecycle import audits as auditing
-from amem_integrations.lifecycle import lineage
-from amem_integrations.lifecycle import maintain as maintaining
+from amem_integrations.lifecycle import maintenance
 from amem_integrations.lifecycle.audits import DECISIONS, Audit, Decision
-from amem_integrations.lifecycle.confidence import Explanation, explain
-from amem_integrations.lifecycle.consolidate import SIMILARITY, Consolidation, apply, plan
+from amem_integrations.lifecycle.confidence import Explanation, base_by, explain
+from amem_integrations.lifecycle.consolidation import SIMILARITY, Consolidation, apply, plan
 from amem_integrations.lifecycle.feedback import Report, feedback, feedback_from_reply, ways_of
-from amem_integrations.lifecycle.lineage import Undone
-from amem_integrations.lifecycle.maintain import Maintained
+from amem_integrations.lifecycle.maintenance import Maintained
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
 from amem_integrations.memory.operations import (
     MemoryPart,
@@ -31,8 +29,9 @@ from amem_integrations.memory.operations import (
 )
 from amem_integrations.memory.options import check_choice
 from amem_integrations.revisions import archive as archiving
+from amem_integrations.revisions import proposals as proposing
 from amem_integrations.revisions.proposals import Proposal
-from amem_integrations.revisions.proposals import proposals as waiting
+from amem_integrations.revisions.retract import Undone, revert_cause
 from amem_integrations.stores.read import with_links
 from amem_integrations.stores.uses import Outcome
 
@@ -153,8 +152,8 @@ class Lifecycle(MemoryPart):
         wiring = self._wiring
         policy, analyst = _policy(wiring), wiring.analyst_name
         if namespace is None:
-            return await maintaining.maintain_all(io, policy, analyst)
-        return await maintaining.maintain(io, as_namespace(namespace), policy, analyst)
+            return await maintenance.maintain_all(io, policy, analyst)
+        return await maintenance.maintain(io, as_namespace(namespace), policy, analyst)
 
     amaintain = async_form(maintain)
 
@@ -281,7 +280,7 @@ class Lifecycle(MemoryPart):
             >>> waiting.target == said.id
             True
         """
-        return await waiting(io, as_namespace(namespace))
+        return await proposing.proposals(io, as_namespace(namespace))
 
     aproposals = async_form(proposals)
 
@@ -305,8 +304,8 @@ class Lifecycle(MemoryPart):
             ['sells rye bread']
         """
         _check_proposal(proposal)
-        policy = self._wiring.policy or DEFAULT_POLICY
-        changed = await lineage.accept(io, proposal, policy, settled=True)
+        believe = base_by(_policy(self._wiring))
+        changed = await proposing.accept(io, proposal, believe, settled=True)
         return await read(io, changed.id, changed.namespace) or changed
 
     aaccept = async_form(accept)
@@ -331,7 +330,7 @@ class Lifecycle(MemoryPart):
             True []
         """
         _check_proposal(proposal)
-        return await lineage.reject(io, proposal)
+        return await proposing.reject(io, proposal)
 
     areject = async_form(reject)
 
@@ -369,7 +368,7 @@ class Lifecycle(MemoryPart):
         """
         wiring = self._wiring
         held = await require(io, *address(note, namespace, key))
-        undone = await lineage.revert_cause(io, held, wiring.analyst_name)
+        undone = await revert_cause(io, held, wiring.analyst_name)
         unformed = {held.namespace: undone.unformed}
         await have_formed(wiring, io, wiring.formation, unformed=unformed)
         return undone

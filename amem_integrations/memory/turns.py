@@ -24,8 +24,8 @@ from amem_integrations.memory.operations import (
 from amem_integrations.memory.options import check_choice
 from amem_integrations.revisions import update
 from amem_integrations.revisions.archive import restore
-from amem_integrations.revisions.contradiction import contest
 from amem_integrations.revisions.forget import forget
+from amem_integrations.revisions.proposals import contest
 from amem_integrations.revisions.retract import retract
 from amem_integrations.stores.passages import FIRST_PASSAGES
 from amem_integrations.stores.read import as_they_are, existing, load, with_links

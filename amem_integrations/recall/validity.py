@@ -11,7 +11,7 @@ from datetime import datetime
 from math import fsum
 from typing import TypeAlias
 
-from amem_integrations.core.note import CONTRADICTS, CORRECTS, Hit, Note
+from amem_integrations.core.note import OPPOSING, Hit, Note
 from amem_integrations.recall.links import hit_order
 from amem_integrations.recall.signals import RecallOptions
 
@@ -79,7 +79,7 @@ def _successors(hits: Iterable[Hit]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for hit in hits:
         for link in hit.note.outgoing:
-            if link.kind in (CONTRADICTS, CORRECTS):
+            if link.kind in OPPOSING:
                 found.setdefault(link.to, []).append(hit.note.id)
     return found
 

@@ -1,13 +1,24 @@
 """Next versions of notes: written together or not at all, each with a revision of what changed."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from amem_integrations.core.analysis import Evolution
 from amem_integrations.core.engine import Point
 from amem_integrations.core.io import IO
-from amem_integrations.core.note import Change, Note, Revision, Status
+from amem_integrations.core.note import (
+    MAX_CONTEXT_CHARS,
+    MAX_KEYWORDS,
+    MAX_TAGS,
+    Change,
+    Note,
+    Revision,
+    Status,
+    clean_terms,
+    clean_text,
+)
 from amem_integrations.errors import NoteNotFoundError, StoreError
 from amem_integrations.stores.codec import as_read, revision_point, state_of
 from amem_integrations.stores.passages import FIRST_PASSAGES
@@ -15,6 +26,7 @@ from amem_integrations.stores.read import existing, load
 from amem_integrations.stores.write import embedded_points, vectors_by_text
 
 ROUNDS = 8
+MAX_REASON_CHARS = 400
 Pair: TypeAlias = tuple[Note, Note]
 """A note as it was read, and its next version."""
 
@@ -35,6 +47,57 @@ def revised(
     version = before.version + 1
     revision = Revision(version, kind, cause, now, analyst, changes, sources, reason)
     return replace(after, version=version, revision=revision)
+
+
+def evolved(neighbour: Note, proposal: Evolution) -> Note:
+    """The neighbour as the proposal has it; an empty field keeps what was there."""
+    keywords = clean_terms(proposal.keywords or (), MAX_KEYWORDS) or neighbour.keywords
+    tags = clean_terms(proposal.tags or (), MAX_TAGS) or neighbour.tags
+    context = clean_text(proposal.context or "", MAX_CONTEXT_CHARS) or neighbour.context
+    return neighbour.evolve(keywords=keywords, tags=tags, context=context)
+
+
+def merged(neighbour: Note, proposal: Evolution) -> Note:
+    """The neighbour with the proposed terms added, for a proposal made of an older version.
+
+    What the others wrote meanwhile stays: no term is removed and the context is theirs.
+    """
+    return neighbour.evolve(
+        keywords=clean_terms((*neighbour.keywords, *(proposal.keywords or ())), MAX_KEYWORDS),
+        tags=clean_terms((*neighbour.tags, *(proposal.tags or ())), MAX_TAGS),
+    )
+
+
+def understood_anew(
+    target: Note,
+    by: Note,
+    proposal: Evolution,
+    now: datetime,
+    analyst: str,
+    sources: Collection[str],
+    *,
+    same: bool,
+    trust: float,
+) -> Note:
+    """`target` evolved in the light of `by`; itself if nothing of it changes.
+
+    same: whether its version is the one that was read; otherwise terms are only added. trust:
+    how far `by` is believed, the maximum for the target's trust from now on.
+    """
+    after = evolved(target, proposal) if same else merged(target, proposal)
+    if after == target:
+        return target
+    return revised(
+        target,
+        # Four places: the engine does not keep every digit of a float.
+        replace(after, trust=min(target.trust, round(trust, 4))),
+        "evolved",
+        by.id,
+        now,
+        analyst,
+        tuple(id for id in sources if id != target.id),
+        clean_text(proposal.reason, MAX_REASON_CHARS),
+    )
 
 
 def revision_points(notes: Sequence[Note]) -> list[Point]:

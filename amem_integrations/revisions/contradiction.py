@@ -1,7 +1,9 @@
-"""Contradictions: a note that says otherwise than another. Both are kept.
+"""Contradictions: which notes contradict another, and what follows. Both notes are kept.
 
-What a caller states outdates the other note. What an analyst or a turn states contests it, until
-somebody settles that (`lifecycle.audits`). Ours; the paper knows no contradictions.
+A caller says so with `supersedes`: the older note is outdated (`valid_until`). An analyst or a turn
+says so with a link of a kind in OPPOSING: the older note is contested as well (`contested_by`)
+until somebody resolves it (`lifecycle.audits`), or a proposal waits (`proposals.contest`). What
+supports a note is in `lifecycle.support`. Ours; the paper knows no contradictions.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -13,21 +15,20 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import (
     CONTRADICTS,
-    CORRECTS,
+    OPPOSING,
     Link,
     Note,
     Revision,
     check_text,
     note_id,
 )
-from amem_integrations.core.usage import Ledger
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.revisions.change import Pair, change_until_done, revised
-from amem_integrations.revisions.proposals import Believe, Proposal, must_wait, proposal_point
 from amem_integrations.stores.read import load, resolved
 
 SUPERSEDED, CONTESTED = "superseded", "contested"
 """The kinds of revision of a contradicted note: a caller said so, or anybody else."""
+CONTRADICTED = (SUPERSEDED, CONTESTED)
 
 TAKES_ITS_PLACE = "takes its place"
 """The reason of the link from a note to one that a caller let it supersede."""
@@ -71,8 +72,15 @@ def contradicted(
 
 def contradicting_notes(chain: Sequence[Revision]) -> list[str]:
     """Return the ids of the notes that contradict a note, as its revisions say."""
-    causes = (revision.cause for revision in chain if revision.kind in (SUPERSEDED, CONTESTED))
+    causes = (revision.cause for revision in chain if revision.kind in CONTRADICTED)
     return list(dict.fromkeys(causes))
+
+
+def contradicts(note: Note, other: Note) -> bool:
+    """Return whether `note` contradicts `other` now, as its links and the other's state say."""
+    return note.id in other.contested_by or any(
+        link.to == other.id and link.kind in OPPOSING for link in note.outgoing
+    )
 
 
 def is_outdated(old: Note, by: Note) -> bool:
@@ -189,54 +197,3 @@ async def supersede_linked(io: IO, note: Note, targets: Collection[str]) -> None
 
 def _superseded_pair(old: Note, by: Note, now: datetime) -> Pair:
     return old, contradicted(old, by, now, "caller", settled=True, reason=TAKES_ITS_PLACE)
-
-
-async def contest(
-    io: IO,
-    note: Note,
-    *,
-    believe: Believe | None,
-    trust_gap: float,
-    analyst: str,
-    ledger: Ledger,
-) -> None:
-    """Let a stored note contest the notes that its links contradict. Safe to repeat.
-
-    A note that is believed much more gets a proposal instead. Without `believe` nothing happens.
-    Raises StoreError if one of the notes keeps changing.
-    """
-    kinds = (CONTRADICTS, CORRECTS)
-    reasons = {link.to: link.reason for link in note.outgoing if link.kind in kinds}
-
-    async def next_pairs() -> list[Pair]:
-        notes = await load(io, [note.id, *reasons], note.namespace)
-        if notes.pop(note.id, None) is None:
-            return []
-        now = io.now()
-        pairs: list[Pair] = []
-        for old in notes.values():
-            if is_outdated(old, note) or note.id in old.contested_by:
-                continue
-            reason = reasons[old.id]
-            if must_wait(believe, trust_gap, note, old):
-                ledger.count("evolution.waits")
-                proposal = Proposal(
-                    namespace=note.namespace,
-                    cause=note.id,
-                    target=old.id,
-                    evolution=None,
-                    contradicts=True,
-                    version=old.version,
-                    at=now,
-                    analyst=analyst,
-                    reason=reason,
-                )
-                await io.engine.insert([proposal_point(proposal)])
-                continue
-            after = contradicted(old, note, now, analyst, settled=False, reason=reason)
-            pairs.append((old, after))
-        return pairs
-
-    if believe is not None and reasons:
-        what = f"A note that note {note.id} contradicts kept changing"
-        await change_until_done(io, next_pairs, what)

@@ -1,12 +1,13 @@
-"""Proposals: changes of a note that wait because their source is believed much less.
+"""Proposals: changes of a note that wait because their source is trusted much less.
 
-They are points of their own, beside the notes. `lifecycle.audits` applies or drops them. Ours, not
-the paper's.
+They are points of their own, beside the notes, until somebody accepts or rejects them or their
+source is trusted enough. Ours, not the paper's.
 """
 
 import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -14,15 +15,27 @@ from typing import Any, TypeAlias
 from amem_integrations.core.analysis import Evolution
 from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import Any as AnyOf
-from amem_integrations.core.filters import Condition, both, match
+from amem_integrations.core.filters import Condition, both, ids, match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, decode, encode
-from amem_integrations.core.note import Note
+from amem_integrations.core.note import OPPOSING, Note, Status
+from amem_integrations.core.usage import Ledger
+from amem_integrations.errors import InvalidInputError, NoteNotFoundError
+from amem_integrations.revisions.change import (
+    ROUNDS,
+    Pair,
+    change_note,
+    change_notes,
+    change_until_done,
+    kept_changing,
+    understood_anew,
+)
+from amem_integrations.revisions.contradiction import contradicted, is_outdated
 from amem_integrations.stores.codec import micros, moment
-from amem_integrations.stores.read import every_point
+from amem_integrations.stores.read import every_point, load
 
 Believe: TypeAlias = Callable[[Note], float]
-"""How far a note is to be believed, whatever its age, in [0, 1]."""
+"""The base confidence in a note, whatever its age, in [0, 1]."""
 
 
 def must_wait(believe: Believe | None, gap: float, note: Note, target: Note) -> bool:
@@ -92,7 +105,7 @@ def proposal_point(proposal: Proposal) -> Point:
     )
 
 
-def proposal_from(point: Point) -> Proposal:
+def _proposal_from(point: Point) -> Proposal:
     data: dict[str, Any] = json.loads(point.payload["proposal"])
     evolution = data["evolution"]
     if evolution is not None:
@@ -115,5 +128,143 @@ def concerning(namespace: Namespace, note_id: str) -> Condition:
 
 async def proposals(io: IO, namespace: Namespace) -> list[Proposal]:
     """Return all proposals of a namespace, oldest first."""
-    points: Sequence[Point] = await every_point(io, waiting(namespace))
-    return sorted(map(proposal_from, points), key=lambda proposal: (proposal.at, proposal.id))
+    points = await every_point(io, waiting(namespace))
+    return sorted(map(_proposal_from, points), key=lambda proposal: (proposal.at, proposal.id))
+
+
+async def contest(
+    io: IO,
+    note: Note,
+    *,
+    believe: Believe | None,
+    trust_gap: float,
+    analyst: str,
+    ledger: Ledger,
+) -> None:
+    """Let a stored note contest the notes that its links contradict. Safe to repeat.
+
+    A note that is believed much more gets a proposal instead. Without `believe` nothing happens.
+    Raises StoreError if one of the notes keeps changing.
+    """
+    reasons = {link.to: link.reason for link in note.outgoing if link.kind in OPPOSING}
+
+    async def next_pairs() -> list[Pair]:
+        notes = await load(io, [note.id, *reasons], note.namespace)
+        if notes.pop(note.id, None) is None:
+            return []
+        now = io.now()
+        pairs: list[Pair] = []
+        for old in notes.values():
+            if is_outdated(old, note) or note.id in old.contested_by:
+                continue
+            reason = reasons[old.id]
+            if must_wait(believe, trust_gap, note, old):
+                ledger.count("evolution.waits")
+                proposal = Proposal(
+                    note.namespace,
+                    cause=note.id,
+                    target=old.id,
+                    evolution=None,
+                    contradicts=True,
+                    version=old.version,
+                    at=now,
+                    analyst=analyst,
+                    reason=reason,
+                )
+                await io.engine.insert([proposal_point(proposal)])
+                continue
+            after = contradicted(old, note, now, analyst, settled=False, reason=reason)
+            pairs.append((old, after))
+        return pairs
+
+    if believe is not None and reasons:
+        what = f"A note that note {note.id} contradicts kept changing"
+        await change_until_done(io, next_pairs, what)
+
+
+async def accept(io: IO, proposal: Proposal, believe: Believe, *, settled: bool) -> Note:
+    """Apply a proposal; returns its target.
+
+    settled: a caller accepts it, so that a contradiction in it is settled. The trust of the target
+    is capped by the confidence in the proposer in any case. Raises InvalidInputError if the
+    proposal does not wait any more or its target is not formed, NoteNotFoundError if one of its
+    notes was forgotten meanwhile, StoreError if its target keeps changing.
+    """
+    if not await _is_waiting(io, proposal):
+        raise InvalidInputError(
+            f"The proposal {proposal.id} does not wait any more; it was settled, or one of its "
+            "notes was changed or forgotten."
+        )
+    for _ in range(ROUNDS):
+        notes = await load(io, [proposal.cause, proposal.target], proposal.namespace)
+        if len(notes) < 2:
+            raise NoteNotFoundError(f"A note of the proposal {proposal.id} was forgotten.")
+        cause, target = notes[proposal.cause], notes[proposal.target]
+        after = _evolved(io, proposal, cause, target, believe)
+        if after is target or await change_notes(io, [(target, after)]):
+            break
+    else:
+        raise kept_changing(f"Note {proposal.target} kept changing while it was being changed")
+
+    async def contradict(note: Note) -> Note:
+        return contradicted(
+            note,
+            cause,
+            io.now(),
+            proposal.analyst,
+            settled=settled,
+            sources=proposal.sources,
+            reason=proposal.reason,
+        )
+
+    if proposal.contradicts:
+        after = await change_note(io, after, contradict, "contradicted")
+    await io.engine.delete(ids([proposal.id]))
+    return after
+
+
+def _evolved(io: IO, proposal: Proposal, cause: Note, target: Note, believe: Believe) -> Note:
+    if proposal.evolution is None:
+        return target
+    if target.status is not Status.FORMED:
+        raise InvalidInputError(f"Note {target.id} is {target.status}; only a formed one evolves.")
+    return understood_anew(
+        target,
+        cause,
+        proposal.evolution,
+        io.now(),
+        proposal.analyst,
+        proposal.sources,
+        same=target.version == proposal.version,
+        trust=believe(cause),
+    )
+
+
+async def reject(io: IO, proposal: Proposal) -> bool:
+    """Drop a proposal; returns False if it did not wait any more."""
+    was_waiting = await _is_waiting(io, proposal)
+    if was_waiting:
+        await io.engine.delete(ids([proposal.id]))
+    return was_waiting
+
+
+async def _is_waiting(io: IO, proposal: Proposal) -> bool:
+    points = await io.engine.get([proposal.id])
+    return bool(points) and _proposal_from(points[0]) == proposal
+
+
+async def apply_believed(io: IO, namespace: Namespace, believe: Believe, gap: float) -> int:
+    """Apply the proposals whose sources are believed enough by now; returns how many."""
+    applied = 0
+    for proposal in await proposals(io, namespace):
+        notes = await load(io, [proposal.cause, proposal.target], namespace)
+        cause, target = notes.get(proposal.cause), notes.get(proposal.target)
+        if cause is None or target is None or target.status is not Status.FORMED:
+            continue
+        if must_wait(believe, gap, cause, target):
+            continue
+        # Somebody may have settled it meanwhile.
+        with suppress(InvalidInputError, NoteNotFoundError):
+            await accept(io, proposal, believe, settled=False)
+            applied += 1
+    return applied

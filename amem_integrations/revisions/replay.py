@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from amem_integrations.core.note import (
-    CONTRADICTS,
-    CORRECTS,
+    OPPOSING,
     REPEATS,
     Change,
     Link,
@@ -28,7 +27,7 @@ _TERMS = ("keywords", "tags")
 _UNDERSTOOD = (*_TERMS, "context")
 _TEXTS = ("content", *_UNDERSTOOD)
 _SET_ASIDE = (Status.ARCHIVED, Status.QUARANTINED)
-_LASTING = (REPEATS, CORRECTS, CONTRADICTS)
+_LASTING = (REPEATS, *OPPOSING)
 # How a note stands does not rest on its having been formed; what caps its trust does.
 _UNFORMED = tuple(name for name in STANDING if name != "trust")
 _WORD = re.compile(r"\w+")

@@ -14,7 +14,7 @@ from amem_integrations.core.filters import HasId, both, ids, match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, encode
 from amem_integrations.core.note import DISTILS, Note, Revision, Status
-from amem_integrations.revisions.change import ROUNDS, kept_changing
+from amem_integrations.revisions.change import ROUNDS, change_note, kept_changing, revised
 from amem_integrations.revisions.contradiction import contradicting_notes, valid_from
 from amem_integrations.revisions.proposals import concerning
 from amem_integrations.revisions.replay import has_words, lost_words, took_part, without
@@ -22,6 +22,7 @@ from amem_integrations.stores.codec import as_read, micros, revision_point, with
 from amem_integrations.stores.read import influenced_by, linking_to, load, revisions
 from amem_integrations.stores.write import embedded_points, known_vectors
 
+_ACTIVE = (Status.RAW, Status.FORMED, Status.PARKED)
 _NOTHING = frozenset[str]()
 
 
@@ -191,3 +192,64 @@ async def rewrite(
     if undone:
         await io.engine.delete(ids([revision_point(note, revision).id for revision in undone]))
     return True
+
+
+# -- without forgetting the note -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What was undone of the effects of one note.
+
+    Attributes:
+        note: the note as it is now.
+        notes: ids of the notes that it had changed, or that linked to it.
+        evolutions: how many changes of them were undone.
+        links: how many links were removed.
+        unformed: ids of those that were understood in its light and are to be formed anew.
+
+    Examples:
+        >>> first = memory.add("A cache would fix the slow product page", session="s1")
+        >>> second = memory.add("Then a cache for the product page", session="s1")
+        >>> undone = memory.lifecycle.revert_cause(second)
+        >>> str(undone.note.status), undone.links
+        ('plain', 1)
+    """
+
+    note: Note
+    notes: tuple[str, ...] = ()
+    evolutions: int = 0
+    links: int = 0
+    unformed: tuple[str, ...] = ()
+
+
+async def revert_cause(io: IO, note: Note, analyst: str) -> Undone:
+    """Undo all that a note did to others, whatever came later, without deleting it.
+
+    It loses its links and becomes plain: no other note is linked to it or understood in its light,
+    until it is formed again. What others did to it stays. Safe to repeat. Raises StoreError if
+    notes keep taking it up.
+    """
+    links = 0
+
+    async def withdraw(note: Note) -> Note:
+        nonlocal links
+        status = Status.PLAIN if note.status in _ACTIVE else note.status
+        links = len(note.outgoing)
+        if status is note.status and not links:
+            return note
+        rest = replace(note.evolve(status=status), links=())
+        reason = "what it did to other notes was undone"
+        return revised(note, rest, "withdrawn", note.id, io.now(), "caller", reason=reason)
+
+    note = await change_note(io, note, withdraw, "withdrawn")
+    total = Retraction()
+    touched: dict[str, None] = {}
+    for _ in range(ROUNDS):
+        traces = await traces_of(io, note.id, note.namespace)
+        if not traces:
+            unformed = tuple(dict.fromkeys(total.unformed))
+            return Undone(note, tuple(touched), total.evolutions, links + total.links, unformed)
+        touched |= dict.fromkeys(traces)
+        total += await retract(io, note.id, note.namespace, analyst, stays=True)
+    raise kept_changing(f"Traces of note {note.id} keep coming back")

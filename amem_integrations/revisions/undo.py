@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from amem_integrations.core.io import IO
-from amem_integrations.core.note import CONTRADICTS, CORRECTS, Change, Note, Revision, Status
+from amem_integrations.core.note import CONTRADICTS, Change, Note, Revision, Status
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.revisions.change import change_note, drop_missing, revised
 from amem_integrations.revisions.contradiction import (
-    CONTESTED,
+    CONTRADICTED,
     SUPERSEDED,
     TAKES_ITS_PLACE,
     contradicting_notes,
+    contradicts,
     supersede_linked,
     valid_from,
 )
@@ -23,7 +24,6 @@ from amem_integrations.stores.codec import fields_from, micros, state_of
 from amem_integrations.stores.read import load, revisions
 
 _SET_ASIDE = {str(Status.ARCHIVED), str(Status.QUARANTINED)}
-_CONTRADICTED = (SUPERSEDED, CONTESTED)
 
 
 async def revert(
@@ -81,7 +81,7 @@ async def _undo(io: IO, note: Note, version: int) -> Note:
     async def step(note: Note) -> Note:
         chain = await revisions(io, note)
         undone = next((revision for revision in chain if revision.version == version), None)
-        if undone is None or not (undone.changes or undone.kind in _CONTRADICTED):
+        if undone is None or not (undone.changes or undone.kind in CONTRADICTED):
             raise InvalidInputError(f"Note {note.id} has no change that made it version {version}.")
         if "content" in undone.changes or not _is_apart(undone):
             raise InvalidInputError(
@@ -89,11 +89,11 @@ async def _undo(io: IO, note: Note, version: int) -> Note:
                 f"rests. Undo that with it: revert(note, to_version={version - 1})."
             )
         before = _state_without(note, undone)
-        if undone.kind in _CONTRADICTED:
+        if undone.kind in CONTRADICTED:
             rest = [revision for revision in chain if revision is not undone]
             others = await load(io, contradicting_notes(rest), note.namespace)
             # One that was taken back does not say so any more, though history tells that it did.
-            still = (valid_from(other) for other in others.values() if _contradicts(other, note))
+            still = (valid_from(other) for other in others.values() if contradicts(other, note))
             before["valid_until"] = min(map(micros, still), default=None)
         return await _go_back(io, note, before, f"undoes version {version} alone")
 
@@ -105,12 +105,6 @@ async def _go_back(io: IO, note: Note, before: dict[str, Any], reason: str) -> N
     fields = fields_from(note.id, await drop_missing(io, note, before))
     back = note.evolve(**fields)
     return revised(note, back, "reverted", note.id, now, "caller", reason=reason)
-
-
-def _contradicts(one: Note, other: Note) -> bool:
-    return one.id in other.contested_by or any(
-        link.to == other.id and link.kind in (CONTRADICTS, CORRECTS) for link in one.outgoing
-    )
 
 
 def _is_apart(revision: Revision) -> bool:

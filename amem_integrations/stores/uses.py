@@ -1,7 +1,7 @@
 """Reports of use: which notes helped with what, or contradicted it, kept until they are counted.
 
 A report is a point of its own, so that reporting touches no note. `lifecycle.feedback` writes
-them, `lifecycle.maintain` reads them. They go with any of their notes, and with the namespace.
+them, `lifecycle.maintenance` reads them. They go with any of their notes, and with the namespace.
 """
 
 import json

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from amem_integrations import AgenticMemory
 from amem_integrations.core.io import SyncIO, run
 from amem_integrations.core.note import Link, Status, make_note
-from amem_integrations.lifecycle.maintain import Maintained, maintain
+from amem_integrations.lifecycle.maintenance import Maintained, maintain
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.stores.codec import note_point
 from tests.admin.fragile import Fragile, Killed

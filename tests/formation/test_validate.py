@@ -22,14 +22,12 @@ from amem_integrations.core.note import (
 )
 from amem_integrations.formation.validate import (
     MAX_LINKS,
-    MAX_REASON_CHARS,
     Tally,
     accepted_evolutions,
     accepted_links,
-    evolved,
-    merged,
     understood,
 )
+from amem_integrations.revisions.change import MAX_REASON_CHARS, evolved, merged
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 NOTE = make_note("The cache is full", namespace="n", now=NOW)

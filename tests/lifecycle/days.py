@@ -7,7 +7,7 @@ from typing import Any
 from amem_integrations import AgenticMemory
 from amem_integrations.core.io import run
 from amem_integrations.core.note import Link, Note
-from amem_integrations.lifecycle.maintain import Maintained
+from amem_integrations.lifecycle.maintenance import Maintained
 from amem_integrations.revisions.change import change_notes, revised
 from amem_integrations.stores.read import load
 from tests.support import io_of

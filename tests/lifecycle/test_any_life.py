@@ -18,9 +18,9 @@ from amem_integrations import AgenticMemory, Link, Note, Policy, Status
 from amem_integrations.core.io import run
 from amem_integrations.core.status import NEW
 from amem_integrations.lifecycle.audits import audit
-from amem_integrations.lifecycle.consolidate import Consolidation
+from amem_integrations.lifecycle.consolidation import Consolidation
 from amem_integrations.revisions.change import change_notes, revised
-from amem_integrations.revisions.contradiction import contest
+from amem_integrations.revisions.proposals import contest
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import every_note
 from tests.lifecycle.days import START, Days, Lived

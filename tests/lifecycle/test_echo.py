@@ -6,7 +6,7 @@ from amem_integrations import AgenticMemory
 from amem_integrations.core.io import run
 from amem_integrations.core.note import Link
 from amem_integrations.lifecycle.co_use import clusters, echo_index
-from amem_integrations.lifecycle.maintain import maintain
+from amem_integrations.lifecycle.maintenance import maintain
 from amem_integrations.lifecycle.policy import Policy
 from tests.lifecycle.days import START as NOW
 from tests.lifecycle.days import Days, Lived

@@ -7,14 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amem_integrations.core.note import CONTRADICTS, Link, note_id
+from amem_integrations.lifecycle.co_use import co_use_weight, divergence
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY as POLICY
-from amem_integrations.lifecycle.tenure import (
-    co_use_weight,
-    divergence,
-    is_worn_out,
-    used_link,
-    weight_now,
-)
+from amem_integrations.lifecycle.tenure import is_worn_out, used_link, weight_now
 from tests.lifecycle.days import START as NOW
 
 DAY = timedelta(days=1)

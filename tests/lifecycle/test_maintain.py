@@ -13,7 +13,7 @@ from amem_integrations.core.note import CORRECTS, REPEATS, Note, Status
 from amem_integrations.core.status import NEW, Tier
 from amem_integrations.errors import StoreError
 from amem_integrations.lifecycle.feedback import Report, feedback
-from amem_integrations.lifecycle.maintain import Maintained, maintain, maintain_if_due
+from amem_integrations.lifecycle.maintenance import Maintained, maintain, maintain_if_due
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
 from tests.admin.fragile import Fragile, Killed
 from tests.lifecycle.days import Days, Lived

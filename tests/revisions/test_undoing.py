@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from amem_integrations import AgenticMemory, Note, Status
 from amem_integrations.core.status import NEW
-from amem_integrations.lifecycle.consolidate import Consolidation
+from amem_integrations.lifecycle.consolidation import Consolidation
 from tests.support import chat_model, open_memory
 
 FACT = "The redis cache holds 512 entries."

@@ -17,15 +17,18 @@ from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, encode
+from amem_integrations.core.note import Note
 from amem_integrations.errors import NoteNotFoundError
 from amem_integrations.formation.candidates import SHOWN
 from amem_integrations.lifecycle.audits import audit, audit_due
 from amem_integrations.lifecycle.co_use import clusters_of, echo_index, link_co_used
-from amem_integrations.lifecycle.consensus import agree, usual_nearness
+from amem_integrations.lifecycle.confidence import base_by
 from amem_integrations.lifecycle.feedback import Occasions, count_uses
-from amem_integrations.lifecycle.lineage import settle_proposals
+from amem_integrations.lifecycle.limits import archive_excess
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.settle import Settled, archive_excess, archive_short, settle
+from amem_integrations.lifecycle.support import update_support, usual_nearness
+from amem_integrations.lifecycle.tenure import update_tenure
+from amem_integrations.revisions.proposals import apply_believed
 from amem_integrations.stores.codec import META_ID, micros, moment, note_from, within
 from amem_integrations.stores.read import load, namespaces
 from amem_integrations.stores.uses import all_uses, drop_uses, uses_since
@@ -85,8 +88,7 @@ class Maintained:
 
 async def maintain(io: IO, namespace: Namespace, policy: Policy, analyst: str) -> Maintained:
     """Do what is due in one namespace. Raises StoreError; what was done until then stays done."""
-    work = _Work(io, namespace, policy, analyst, await read_progress(io, namespace))
-    return await work.do()
+    return await _Work(io, namespace, policy, analyst, await read_progress(io, namespace)).do()
 
 
 async def maintain_all(io: IO, policy: Policy, analyst: str) -> Maintained:
@@ -189,58 +191,40 @@ class _Work:
         self._done = Maintained()
 
     async def do(self) -> Maintained:
-        going_on = await self._count() and await self._compare()
-        if going_on and self._sweep_is_due():
-            going_on = await self._sweep()
-        if going_on:
-            io, namespace, policy = self._io, self._namespace, self._policy
-            archived = await archive_short(io, namespace, policy, self._analyst)
-            archived += await archive_excess(io, namespace, policy, self._analyst)
-            self._add(archived=archived, applied=await settle_proposals(io, namespace, policy))
-        if self._done != Maintained() and going_on:
-            await self._save(done=self._now)
+        if not (await self._count() and await self._compare() and await self._sweep()):
+            self._done = replace(self._done, left=True)
+            return self._done
+        io, namespace, policy = self._io, self._namespace, self._policy
+        self._add(archived=await archive_excess(io, namespace, policy, self._analyst))
+        applied = await apply_believed(io, namespace, base_by(policy), policy.trust_gap)
+        self._add(applied=applied)
+        if self._done != Maintained() and not await self._save(done=self._now):
+            self._done = replace(self._done, left=True)
         return self._done
 
     def _add(self, **counts: int) -> None:
         self._done += replace(Maintained(), **counts)
 
     async def _save(self, **changes: datetime | str | None) -> bool:
+        """Save the progress; returns False if another one came between."""
         progress = replace(self._progress, **changes)
         after = await _save_progress(self._io, self._namespace, progress)
-        if after is None:
-            self._done = replace(self._done, left=True)
-            return False
-        self._progress = after
-        return True
-
-    async def _settle(self, note_ids: Iterable[str]) -> None:
-        notes = await load(self._io, sorted(note_ids), self._namespace)
-        for note in list(notes.values()):
-            if reason := audit_due(note.life, self._now, self._policy):
-                del notes[note.id]
-                # Somebody may have forgotten it meanwhile.
-                with suppress(NoteNotFoundError):
-                    audited = await audit(self._io, note, reason, self._analyst)
-                    self._add(audited=int(audited is not note))
-        self._settled(await settle(self._io, notes.values(), self._policy, self._analyst))
-
-    def _settled(self, settled: Settled) -> None:
-        self._add(tiers=settled.tiers, pruned=settled.pruned)
+        if after is not None:
+            self._progress = after
+        return after is not None
 
     async def _count(self) -> bool:
         """Count new reports of use; returns False if somebody else does."""
-        io = self._io
+        io, namespace = self._io, self._namespace
         until = self._now if io.engine.exclusive else self._now - _LATE
-        uses = await uses_since(io, self._namespace, self._progress.uses, until)
-        if not uses:
-            return True
-        occasions = await Occasions.of(io, self._namespace)
+        uses = await uses_since(io, namespace, self._progress.uses, until)
+        occasions = await Occasions.of(io, namespace) if uses else Occasions(namespace)
         for start in range(0, len(uses), _PAGE):
             page = uses[start : start + _PAGE]
-            links = await count_uses(io, self._namespace, page, occasions, self._policy)
-            made = await link_co_used(io, self._namespace, page, self._policy, self._analyst)
+            links = await count_uses(io, namespace, page, occasions, self._policy)
+            made = await link_co_used(io, namespace, page, self._policy, self._analyst)
             # All of them, also those that were counted before whoever did it was killed.
-            await self._settle({id for use in page for id in use.concerns})
+            await self._follow_up({id for use in page for id in use.concerns})
             self._add(uses=len(page), links=links, co_used=made)
             if not await self._save(uses=page[-1].at):
                 return False
@@ -249,11 +233,11 @@ class _Work:
 
     async def _compare(self) -> bool:
         """Compare notes with new content with those that may say the same."""
-        io, usual, occasions = self._io, None, None
+        io, namespace, usual, occasions = self._io, self._namespace, None, None
         for _ in range(0, COMPARED, _COMPARED_AT_ONCE):
             start = None if self._progress.notes is None else micros(self._progress.notes) + 1
             found = await io.engine.scroll(
-                within(self._namespace),
+                within(namespace),
                 limit=_COMPARED_AT_ONCE,
                 order_by="updated_at",
                 start_from=start,
@@ -262,17 +246,11 @@ class _Work:
             if not found:
                 return True
             if usual is None or occasions is None:
-                usual = await usual_nearness(io, self._namespace)
-                occasions = await Occasions.of(io, self._namespace)
-            changed = await agree(
-                io,
-                self._namespace,
-                [point.id for point in found],
-                usual,
-                occasions,
-                self._policy,
-            )
-            await self._settle(changed)
+                usual = await usual_nearness(io, namespace)
+                occasions = await Occasions.of(io, namespace)
+            ids = [point.id for point in found]
+            changed = await update_support(io, namespace, ids, usual, occasions, self._policy)
+            await self._follow_up(changed)
             self._add(compared=len(found), supported=len(changed))
             if not await self._save(notes=moment(found[-1].payload["updated_at"])):
                 return False
@@ -282,18 +260,30 @@ class _Work:
         self._done = replace(self._done, left=True)
         return True
 
-    def _sweep_is_due(self) -> bool:
-        swept = self._progress.swept
-        return self._progress.place is not None or (
-            swept is None or self._now - swept >= self._policy.due
-        )
+    async def _follow_up(self, note_ids: Iterable[str]) -> None:
+        """Audit the notes that conflict too often, and update the tenure of the others."""
+        notes = await load(self._io, sorted(note_ids), self._namespace)
+        for note in list(notes.values()):
+            if reason := audit_due(note.life, self._now, self._policy):
+                del notes[note.id]
+                # Somebody may have forgotten it meanwhile.
+                with suppress(NoteNotFoundError):
+                    audited = await audit(self._io, note, reason, self._analyst)
+                    self._add(audited=int(audited is not note))
+        await self._update_tenure(notes.values())
+
+    async def _update_tenure(self, notes: Iterable[Note]) -> None:
+        moved = await update_tenure(self._io, notes, self._policy, self._analyst)
+        self._add(tiers=moved.tiers, pruned=moved.pruned)
 
     async def _sweep(self) -> bool:
-        """Settle all notes, page by page, from where the last sweep was broken off."""
-        io, where = self._io, within(self._namespace, match("status", *SHOWN))
+        """Update all notes, if that is due, page by page from where the last sweep stopped."""
+        io, swept = self._io, self._progress.swept
+        if self._progress.place is None and swept and self._now - swept < self._policy.due:
+            return True
+        where = within(self._namespace, match("status", *SHOWN))
         while page := await io.engine.scroll(where, limit=_SWEPT, after=self._progress.place):
-            notes = map(note_from, page)
-            self._settled(await settle(io, notes, self._policy, self._analyst))
+            await self._update_tenure(map(note_from, page))
             if not await self._save(place=page[-1].id):
                 return False
             await io.sleep(0)
@@ -303,18 +293,19 @@ class _Work:
 
     async def _link_clusters(self) -> None:
         """If the echo index is high, link clusters by co-use in one session fewer."""
-        uses = await all_uses(self._io, self._namespace)
+        io, namespace, policy = self._io, self._namespace, self._policy
+        uses = await all_uses(io, namespace)
         if not any(len(use.notes) > 1 for use in uses):
             return
-        clusters, links = await clusters_of(self._io, self._namespace, self._policy)
-        if echo_index(clusters, links) > self._policy.echo:
+        clusters, links = await clusters_of(io, namespace, policy)
+        if echo_index(clusters, links) > policy.echo:
             made = await link_co_used(
-                self._io,
-                self._namespace,
+                io,
+                namespace,
                 uses,
-                self._policy,
+                policy,
                 self._analyst,
-                sessions=max(1, self._policy.co_used - 1),
+                sessions=max(1, policy.co_used - 1),
                 is_wanted=lambda pair: clusters.get(pair[0]) != clusters.get(pair[1]),
             )
             self._add(co_used=made)

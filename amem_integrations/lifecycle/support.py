@@ -1,0 +1,165 @@
+"""Support: which notes say the same as another, and so confirm it or support it.
+
+A note of another occasion confirms the other (`tenure.came_up`). If it is of another session and
+another source as well, it supports it, which `confidence` counts. What contradicts a note is in
+`revisions.contradiction`. Ours, not the paper's.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import ceil
+
+from amem_integrations.core.engine import Point, Query
+from amem_integrations.core.filters import match
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.note import OPPOSING, REPEATS, Note, Status
+from amem_integrations.formation.candidates import SHOWN, usual_cosines
+from amem_integrations.lifecycle.confidence import source_of
+from amem_integrations.lifecycle.feedback import Occasions, write_life
+from amem_integrations.lifecycle.policy import Policy
+from amem_integrations.lifecycle.tenure import came_up, said_at
+from amem_integrations.stores.codec import within
+from amem_integrations.stores.read import backlinks, every_note, load
+
+_NEAREST = 16
+_USUAL = 0.99
+# An engine does not keep every digit.
+_ROUNDING = 1e-4
+_NUMBER = re.compile(r"\d+")
+
+
+def say_the_same(note: Note, other: Note) -> bool:
+    """Return whether two notes that are near by meaning say the same.
+
+    They must share a subject or a speaker, name the same numbers, and not contradict each other.
+    A note that was recognised as a repetition always does.
+    """
+    kinds = {
+        link.kind
+        for link in (*note.outgoing, *other.outgoing)
+        if {link.source, link.to} == {note.id, other.id}
+    }
+    if kinds.intersection(OPPOSING) or note.valid_until != other.valid_until:
+        return False
+    if other.id in note.contested_by or note.id in other.contested_by:
+        return False
+    if REPEATS in kinds:
+        return True
+    same_speaker = note.speaker is not None and note.speaker == other.speaker
+    same_numbers = _numbers(note) == _numbers(other)
+    return same_numbers and (same_speaker or bool(_subject(note) & _subject(other)))
+
+
+def supports(other: Note, note: Note) -> bool:
+    """Return whether `other`, which says the same, is of another session and another source."""
+    if note.session == other.session:
+        return False
+    return source_of(note) != source_of(other) or note.speaker != other.speaker
+
+
+def _numbers(note: Note) -> list[str]:
+    return sorted(_NUMBER.findall(note.content))
+
+
+def _subject(note: Note) -> set[str]:
+    """What a note is about; one that nobody understood yet, all that it says."""
+    terms = {term.casefold() for term in (*note.keywords, *note.tags)}
+    return terms or {note.content.casefold()}
+
+
+# -- counting --------------------------------------------------------------------------------
+
+
+async def usual_nearness(io: IO, namespace: Namespace) -> float:
+    """Return the cosine that 99 of 100 random pairs of notes do not reach; 0 for too few pairs."""
+    cosines = await usual_cosines(io, namespace)
+    return cosines[ceil(_USUAL * len(cosines)) - 1] if cosines else 0.0
+
+
+async def update_support(
+    io: IO,
+    namespace: Namespace,
+    note_ids: Sequence[str],
+    usual: float,
+    occasions: Occasions,
+    policy: Policy,
+) -> set[str]:
+    """Update the confirmations and supports of these notes and of those that say the same.
+
+    Returns the ids of the changed ones. Safe to repeat: all is computed anew from what is stored.
+    """
+    first = await _find_same(io, namespace, note_ids, usual, policy)
+    others = sorted({note.id for _, same in first.values() for note in same} - first.keys())
+    everyone = {**first, **await _find_same(io, namespace, others, usual, policy)}
+    changed: set[str] = set()
+    for note, same in everyone.values():
+        if not same and not note.life.supports:
+            continue
+        life = occasions.life_of(note)
+        for other in sorted(same, key=said_at):
+            if other.session != note.session or occasions.session is not None:
+                life = came_up(life, occasions.first_of(other), said_at(other), policy)
+        life = replace(life, supports=sum(supports(other, note) for other in same))
+        if life not in (note.life, occasions.life_of(note)):
+            await write_life(io, note, life)
+            changed.add(note.id)
+    return changed
+
+
+async def _find_same(
+    io: IO, namespace: Namespace, note_ids: Sequence[str], usual: float, policy: Policy
+) -> dict[str, tuple[Note, list[Note]]]:
+    """Return each of the notes, and those that say the same.
+
+    These are near by meaning, repeat it, are repeated by it, or were merged into it.
+    """
+    if not note_ids:
+        return {}
+    points = await io.engine.get(note_ids, vectors=True)
+    near = await _near(io, namespace, points, max(usual, policy.same))
+    asked = await load(io, [point.id for point in points], namespace)
+    incoming = await backlinks(io, namespace, list(asked))
+    wanted = {
+        note.id: [
+            *near.get(note.id, ()),
+            *(
+                link.other(note.id)
+                for link in (*note.outgoing, *incoming.get(note.id, ()))
+                if link.kind == REPEATS
+            ),
+        ]
+        for note in asked.values()
+    }
+    others = await load(io, sorted({id for ids in wanted.values() for id in ids}), namespace)
+    found = {
+        note.id: (
+            note,
+            [
+                others[id]
+                for id in dict.fromkeys(wanted[note.id])
+                if id in others and others[id].status in SHOWN and say_the_same(note, others[id])
+            ],
+        )
+        for note in asked.values()
+    }
+    # Merged notes are archived; they said it all the same.
+    merged = (match("status", Status.ARCHIVED), match("influences", *asked))
+    for note in await every_note(io, within(namespace, *merged)) if asked else ():
+        if note.merged_into in found:
+            found[note.merged_into][1].append(note)
+    return found
+
+
+async def _near(
+    io: IO, namespace: Namespace, points: Sequence[Point], least: float
+) -> Mapping[str, list[str]]:
+    where = within(namespace, match("status", *SHOWN))
+    asked = [point for point in points if point.dense]
+    queries = [Query(list(point.dense[0]), where, _NEAREST + 1) for point in asked]
+    lists = await io.engine.query(queries) if queries else []
+    return {
+        point.id: [hit.id for hit in hits if hit.id != point.id and hit.score >= least - _ROUNDING]
+        for point, hits in zip(asked, lists, strict=True)
+    }
