@@ -28,7 +28,8 @@ from amem_integrations.cli.shapes import hit_shape, note_shape
 from amem_integrations.core.json_value import parse_object
 from amem_integrations.core.note import Note, Status, as_utc, make_note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.memory.client import AgenticMemory, NoteFields
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.options import NoteFields
 from amem_integrations.revisions.forget import Forgotten
 
 commands = typer.Typer()

@@ -163,7 +163,8 @@ class Conversation(Memory):
         async def forget(wiring: Wiring, io: IO) -> Forgotten:
             admin = self._source.open().admin
             if note is not None:
-                return await operations.forget(wiring, io, note, self.namespace)
+                target = operations.address_of(note, self.namespace)
+                return await operations.forget(wiring, io, *target)
             self._notes.forget_waiting()
             if self.scope == "user":
                 return await io.run_blocking(partial(admin.forget_namespace, self.namespace))

@@ -8,8 +8,7 @@ import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from amem_integrations.core.io import IO, Analyst, async_form, sync_form
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
@@ -31,9 +30,15 @@ from amem_integrations.memory.operations import (
     NoteLike,
     Progress,
     Wiring,
-    address,
+    address_of,
 )
-from amem_integrations.memory.options import FormationOptions, Options, ServerOptions
+from amem_integrations.memory.options import (
+    FormationOptions,
+    NoteAddress,
+    NoteFields,
+    Options,
+    ServerOptions,
+)
 from amem_integrations.memory.search import Asked, recall
 from amem_integrations.memory.turns import TurnResult
 from amem_integrations.recall.last import Recall
@@ -54,39 +59,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class NoteFields(TypedDict, total=False):
-    """What a caller may say about a note besides its content, as keywords or as keys of an item.
-
-    Attributes:
-        key: the caller's name for the note; the same key is the same note.
-        speaker: who said it.
-        session: the conversation it was said in.
-        sequence: its position in the session.
-        occurred_at: when it happened; a naive datetime counts as UTC.
-        source: "user", "tool", "assistant" or "import"; with `lifecycle` it sets how far the note
-            is trusted. None: the speaker decides.
-        metadata: any JSON object; returned exactly and usable in filters.
-
-    Examples:
-        >>> fields = {"speaker": "Ada", "session": "standup", "sequence": 1}
-        >>> memory.add("The product page takes four seconds", **fields).speaker
-        'Ada'
-    """
-
-    key: str | None
-    speaker: str | None
-    session: str | None
-    sequence: int | None
-    occurred_at: datetime | None
-    source: str | None
-    metadata: Mapping[str, Any] | None
-
-
 class AgenticMemory(MemoryPart):
     """A memory that takes notes, links them, lets them evolve, and finds them again.
 
     Every verb has a sync form and an async form with an `a` in front. Opening touches the disk or
     the server; on an event loop use `await aopen(...)`. In the examples `memory` is open and empty.
+
+    A verb on one note takes the `Note` or its id, or its key as `key=`; see `NoteAddress`. Except
+    for `get`, `links` and `forget`, it raises NoteNotFoundError if there is no such note.
+    Every verb raises InvalidInputError for an invalid argument, before anything is changed;
+    StoreError if the store cannot be read or written; StoreClosedError after `close`; and, where it
+    embeds text, ModelError for unusable vectors. The embedder's own errors pass through.
 
     Args:
         location: a directory (embedded engine, one process at a time), the URL of a Qdrant server,
@@ -109,12 +92,7 @@ class AgenticMemory(MemoryPart):
         server_options: how a server is reached.
         clock: a function that returns the current time, for tests.
 
-    Every verb raises InvalidInputError for an invalid argument, StoreError if the store cannot be
-    read or written, StoreClosedError after `close`, and, where it embeds text, ModelError if the
-    embedder returns unusable vectors; the embedder's own errors pass through.
-
     Raises:
-        InvalidInputError: an argument is invalid.
         ModelUnavailableError: the model or embedder is unknown, not installed or has no key.
         StoreError: the directory is busy, damaged or written with another embedder; the server
             cannot be reached or refuses the key.
@@ -178,14 +156,7 @@ class AgenticMemory(MemoryPart):
 
     @classmethod
     async def aopen(cls, *args: Any, **kwargs: Any) -> Self:
-        """Open a memory without blocking the running event loop.
-
-        Args:
-            *args: as for the class.
-            **kwargs: as for the class.
-
-        Raises:
-            AMemError: as for the class.
+        """Open a memory without blocking the running event loop; arguments as for the class.
 
         Examples:
             >>> import asyncio
@@ -234,7 +205,6 @@ class AgenticMemory(MemoryPart):
             **fields: see `NoteFields`.
 
         Raises:
-            InvalidInputError: a value is invalid; nothing was stored.
             NoteNotFoundError: a superseded note does not exist; nothing was stored.
 
         Examples:
@@ -249,8 +219,6 @@ class AgenticMemory(MemoryPart):
         [note] = await operations.add(self._wiring, io, [item], namespace, formation)
         return note
 
-    aadd = async_form(add)
-
     @sync_form
     async def add_many(
         self,
@@ -261,23 +229,15 @@ class AgenticMemory(MemoryPart):
         formation: Formation | None = None,
         progress: Progress | None = None,
     ) -> list[Note]:
-        """Store and form many notes, in order.
+        """Store and form many notes, in order, and return one note an item.
 
         All items are checked before the first is written. Equal items become notes of their own.
+        If storing fails halfway, repeating the call continues.
 
         Args:
             items: texts, or mappings with "content", "supersedes" and the keys of `NoteFields`.
-            namespace: one label or several, for all items.
-            formation: "inline", "background" or "off"; None: as the memory was opened.
+            namespace, formation: as for `add`, for all items.
             progress: called as progress(done, total) after each note.
-
-        Returns:
-            One note an item, in the same order.
-
-        Raises:
-            InvalidInputError: an item is invalid; nothing was stored.
-            NoteNotFoundError: a superseded note does not exist; nothing was stored.
-            StoreError: not all notes could be stored; repeating the call continues.
 
         Examples:
             >>> turns = [
@@ -288,8 +248,6 @@ class AgenticMemory(MemoryPart):
             ['Ada', 'Bea']
         """
         return await operations.add(self._wiring, io, items, namespace, formation, progress)
-
-    aadd_many = async_form(add_many)
 
     @sync_form
     async def add_turn(
@@ -306,32 +264,16 @@ class AgenticMemory(MemoryPart):
         A repetition and small talk ("ok, thanks") are stored and found, but not formed. A
         correction is linked to what it corrects. Statistics decide; when unsure an idea counts as
         new, or the model decides where formation is "inline". The same turn again changes nothing;
-        other content under its `key` replaces the old.
-
-        Args:
-            content: the whole turn.
-            namespace: one label or several.
-            formation: "inline", "background" or "off"; None: as the memory was opened.
-            **fields: see `NoteFields`.
-
-        Returns:
-            The ideas of the turn, each with its note and its kind.
-
-        Raises:
-            InvalidInputError: a value is invalid; nothing was stored.
+        other content under its `key` replaces the old. Arguments are those of `add`.
 
         Examples:
             >>> _ = memory.add_turn("The board meets on Monday at ten.", session="s1")
-            >>> [idea.kind for idea in memory.add_turn("ok, thanks", session="s1").ideas]
-            ['nothing']
             >>> result = memory.add_turn("Actually it is Tuesday, not Monday.", session="s1")
             >>> [idea.kind for idea in result.ideas]
             ['correction']
         """
         item = {"content": content, **fields}
         return await turns.add_turn(self._wiring, io, item, namespace, formation)
-
-    aadd_turn = async_form(add_turn)
 
     @sync_form
     async def update(
@@ -340,63 +282,35 @@ class AgenticMemory(MemoryPart):
         note: NoteLike | None = None,
         content: str | None = None,
         *,
-        key: str | None = None,
-        namespace: NamespaceLike | None = None,
         metadata: Mapping[str, Any] | None = None,
+        **address: Unpack[NoteAddress],
     ) -> Note:
         """Give a note new content or metadata, and undo what the old text had caused.
 
         Args:
-            note: the note or its id.
             content: the new text, which is formed again; None keeps the old one.
-            key: the note's key, instead of `note`.
-            namespace: the namespace of an id or key.
             metadata: a JSON object that replaces the old one; None keeps the old one.
-
-        Returns:
-            The note as it is now.
-
-        Raises:
-            InvalidInputError: a value is invalid; nothing was changed.
-            NoteNotFoundError: the note does not exist in the namespace.
 
         Examples:
             >>> note = memory.add("The product page takes four seconds", key="speed")
             >>> memory.update(key="speed", content="The product page takes two seconds").content
             'The product page takes two seconds'
         """
-        target = address(note, namespace, key)
+        target = address_of(note, **address)
         return await operations.update(self._wiring, io, *target, content, metadata)
-
-    aupdate = async_form(update)
 
     @sync_form
     async def forget(
-        self,
-        io: IO,
-        note: NoteLike | None = None,
-        *,
-        key: str | None = None,
-        namespace: NamespaceLike | None = None,
+        self, io: IO, note: NoteLike | None = None, **address: Unpack[NoteAddress]
     ) -> Forgotten:
-        """Delete a note and everything it caused in other notes.
-
-        Args:
-            note: the note or its id.
-            key: the note's key, instead of `note`.
-            namespace: the namespace of an id or key.
-
-        Returns:
-            What was removed; nothing for a note that does not exist.
+        """Delete a note and everything it caused in other notes; nothing if it does not exist.
 
         Examples:
             >>> note = memory.add("My phone number is 555 0199")
             >>> memory.forget(note).notes, memory.forget(note).notes
             (1, 0)
         """
-        return await operations.forget(self._wiring, io, *address(note, namespace, key))
-
-    aforget = async_form(forget)
+        return await operations.forget(self._wiring, io, *address_of(note, **address))
 
     @sync_form
     async def revert(
@@ -404,28 +318,20 @@ class AgenticMemory(MemoryPart):
         io: IO,
         note: NoteLike | None = None,
         *,
-        key: str | None = None,
         to_version: int | None = None,
         only: int | None = None,
-        namespace: NamespaceLike | None = None,
+        **address: Unpack[NoteAddress],
     ) -> Note:
         """Undo a note's last revision, or several; the undoing is a revision too.
 
         Undoing a formation parks the note; `admin.retry()` or `form()` forms it again.
 
         Args:
-            note: the note or its id.
-            key: the note's key, instead of `note`.
             to_version: undo every revision after this version.
             only: undo only the revision that produced this version; later ones stay.
-            namespace: the namespace of an id or key.
-
-        Returns:
-            The note as it is now.
 
         Raises:
             InvalidInputError: the version does not exist or cannot be undone alone.
-            NoteNotFoundError: the note does not exist in the namespace.
 
         Examples:
             >>> note = memory.add("The product page takes four seconds")
@@ -433,50 +339,31 @@ class AgenticMemory(MemoryPart):
             >>> memory.revert(changed, to_version=note.version).content
             'The product page takes four seconds'
         """
-        target = address(note, namespace, key)
+        target = address_of(note, **address)
         return await operations.revert(self._wiring, io, *target, to_version, only)
-
-    arevert = async_form(revert)
 
     # -- forming -------------------------------------------------------------------------------
 
     @sync_form
     async def form(
-        self,
-        io: IO,
-        note: NoteLike | None = None,
-        *,
-        key: str | None = None,
-        namespace: NamespaceLike | None = None,
+        self, io: IO, note: NoteLike | None = None, **address: Unpack[NoteAddress]
     ) -> Note:
         """Form one note now, even if `add_turn` left it unformed or its formation was given up.
 
-        Args:
-            note: the note or its id.
-            key: the note's key, instead of `note`.
-            namespace: the namespace of an id or key.
-
-        Returns:
-            The note as it is now; a formed note stays as it is.
-
-        Raises:
-            NoteNotFoundError: the note does not exist in the namespace.
+        A formed note stays as it is.
 
         Examples:
             >>> [note] = memory.add_turn("ok, thanks", session="s1").notes
             >>> str(note.status), str(memory.form(note).status)
             ('plain', 'formed')
         """
-        return await turns.form_note(self._wiring, io, *address(note, namespace, key))
-
-    aform = async_form(form)
+        return await turns.form_note(self._wiring, io, *address_of(note, **address))
 
     @sync_form
     async def resume(self, io: IO) -> int:
         """Form every raw note, oldest first, and return how many were formed.
 
-        Each note is tried once, also after a failure. Notes that another worker is forming are
-        left to it.
+        Each is tried once, also after a failure, except those that another worker is forming.
 
         Examples:
             >>> note = memory.add("Formed when asked to", formation="off")
@@ -485,25 +372,17 @@ class AgenticMemory(MemoryPart):
         """
         return await pipeline.resume(self._wiring, io)
 
-    aresume = async_form(resume)
-
     def graph(
         self, *, review: bool = False, checkpointer: "BaseCheckpointSaver[Any] | bool | None" = None
     ) -> "CompiledStateGraph[FormationState, None, FormationState, FormationState]":
         """Return the formation graph, to draw, stream, checkpoint or put into another graph.
 
-        Its input is `formation.state.initial_state(notes)` for raw notes of one namespace.
+        Its input is `formation.state.initial_state(notes)` for raw notes of one namespace. When a
+        model fails, the graph does not: the failure is kept with the note.
 
         Args:
             review: stop at an `interrupt` before the commit.
             checkpointer: LangGraph's, for a graph that runs by itself.
-
-        Returns:
-            A compiled LangGraph graph that commits to this memory.
-
-        Raises:
-            StoreError: the store cannot be read or written, when the graph runs. A model's failure
-                is no error; it is kept with the note.
 
         Examples:
             >>> from amem_integrations.formation.state import initial_state
@@ -518,11 +397,7 @@ class AgenticMemory(MemoryPart):
     async def flush(self, io: IO, timeout: float | None = None) -> bool:  # noqa: ASYNC109 - seconds to wait, no deadline
         """Wait for background formation, then write everything to disk.
 
-        Args:
-            timeout: the longest wait in seconds; None: no limit.
-
-        Returns:
-            False if notes were still waiting after that time.
+        Returns False if notes were still waiting after `timeout` seconds; None waits without limit.
 
         Examples:
             >>> note = memory.add("Found at once, formed in a thread", formation="background")
@@ -533,8 +408,6 @@ class AgenticMemory(MemoryPart):
         await save_usage(io, self._wiring.settings.ledger)
         await io.engine.flush()
         return done
-
-    aflush = async_form(flush)
 
     # -- recall --------------------------------------------------------------------------------
 
@@ -552,14 +425,14 @@ class AgenticMemory(MemoryPart):
         min_relevance: float | None = None,
         reranker: RerankerSpec = None,
     ) -> list[Hit]:
-        """Return the notes of one namespace that answer `query`, best first.
+        """Return the notes of exactly one namespace that answer `query`, best first.
 
         The search combines embeddings, BM25, speakers, dates, neighbouring turns and links. It
         calls no LLM. `Hit.why` holds the contribution of each signal.
 
         Args:
             query: the question, in words.
-            namespace: one label or several; exactly this one is searched.
+            namespace: one label or several.
             k: the maximum number of notes.
             hops: how many links to follow from what was found; linked notes compete for the places.
             filter: conditions on tags, keywords, session, speaker, times or metadata.
@@ -569,7 +442,6 @@ class AgenticMemory(MemoryPart):
             reranker: as in `RecallOptions`; False for none. None: as the memory was opened.
 
         Raises:
-            InvalidInputError: the query is blank or another value is invalid.
             InvalidFilterError: the filter has an unknown operator or an operand of a wrong type.
 
         Examples:
@@ -584,8 +456,6 @@ class AgenticMemory(MemoryPart):
         scope = Asked(namespace=as_namespace(namespace), k=k, hops=hops, filter=filter, at=at)
         return await recall(self._wiring, io, query, min_relevance, reranker, **scope)
 
-    asearch = async_form(search)
-
     @staticmethod
     def pack(
         hits: Sequence[Hit],
@@ -594,21 +464,14 @@ class AgenticMemory(MemoryPart):
         count_tokens: Callable[[str], int] | None = None,
         order: Order = "relevance",
     ) -> str:
-        """Return hits as one fenced block of data for a prompt.
+        """Return hits as one fenced block of data for a prompt; "" if no note fits.
 
-        Notes are whole; the best that fit are chosen.
+        Notes are whole; of the hits, best first, those that fit are chosen.
 
         Args:
-            hits: the hits of a search, best first.
             token_budget: the maximum number of tokens of the block.
             count_tokens: the tokenizer of the model that reads it; None: an estimate.
             order: how notes are shown, "relevance" or "time".
-
-        Returns:
-            The block, or "" if no note fits.
-
-        Raises:
-            InvalidInputError: the order is unknown.
 
         Examples:
             >>> from datetime import datetime
@@ -625,21 +488,13 @@ class AgenticMemory(MemoryPart):
         """Return what the last search of a namespace found, and what formation has cost since.
 
         It counts searches of this object, of adapters and of tools, in any thread. It is kept in
-        the process for about 100 namespaces; forgetting a note of the namespace removes it.
-
-        Args:
-            namespace: one label or several.
-
-        Returns:
-            The last recall, which prints as one line; None if there is none or it failed.
+        the process for about 100 namespaces. None if there is no search, it failed, or a note of
+        the namespace was forgotten since.
 
         Examples:
             >>> _ = memory.add("The boat is called Susie")
             >>> hits = memory.search("What is the boat called?")
-            >>> recall = memory.last_recall()
-            >>> recall.query, [hit.note.content for hit in recall.hits]
-            ('What is the boat called?', ['The boat is called Susie'])
-            >>> print(recall)
+            >>> print(memory.last_recall())
             recalled 1 note in ... ms
         """
         return self._wiring.recalls.last(as_namespace(namespace))
@@ -648,30 +503,16 @@ class AgenticMemory(MemoryPart):
 
     @sync_form
     async def get(
-        self,
-        io: IO,
-        note: NoteLike | None = None,
-        *,
-        key: str | None = None,
-        namespace: NamespaceLike | None = None,
+        self, io: IO, note: NoteLike | None = None, **address: Unpack[NoteAddress]
     ) -> Note | None:
         """Return the note as it is now, with links of both directions, or None if it is gone.
 
-        Args:
-            note: the note or its id.
-            key: the note's key, instead of `note`.
-            namespace: the namespace of an id or key.
-
         Examples:
-            >>> note = memory.add("Tea is served at four", namespace="house", key="tea")
-            >>> memory.get(key="tea", namespace="house") == memory.get(note)
-            True
-            >>> memory.get(note.id) is None  # the default namespace has no such note
-            True
+            >>> note = memory.add("Tea is served at four", namespace="house")
+            >>> memory.get(note) == note, memory.get(note.id)  # which is not in ("default",)
+            (True, None)
         """
-        return await self._read(io, *address(note, namespace, key))
-
-    aget = async_form(get)
+        return await self._read(io, *address_of(note, **address))
 
     async def _read(self, io: IO, note_id: str, namespace: Namespace) -> Note | None:
         note = await operations.read(io, note_id, namespace)
@@ -680,54 +521,26 @@ class AgenticMemory(MemoryPart):
 
     @sync_form
     async def links(
-        self,
-        io: IO,
-        note: NoteLike | None = None,
-        *,
-        key: str | None = None,
-        namespace: NamespaceLike | None = None,
+        self, io: IO, note: NoteLike | None = None, **address: Unpack[NoteAddress]
     ) -> tuple[Link, ...]:
         """Return the links that a note made and those that other notes made to it.
 
-        Args:
-            note: the note or its id.
-            key: the note's key, instead of `note`.
-            namespace: the namespace of an id or key.
-
-        Returns:
-            The links; none for a note that does not exist.
+        There are none for a note that does not exist.
 
         Examples:
             >>> first = memory.add("A cache would fix the slow product page", session="s1")
             >>> second = memory.add("Then a cache for the product page", session="s1")
-            >>> [link.to == first.id for link in memory.links(second)]
-            [True]
-            >>> memory.links(first) == memory.links(second)
+            >>> memory.links(first) == memory.links(second) == second.links
             True
         """
-        found = await self._read(io, *address(note, namespace, key))
+        found = await self._read(io, *address_of(note, **address))
         return found.links if found else ()
-
-    alinks = async_form(links)
 
     @sync_form
     async def history(
-        self,
-        io: IO,
-        note: NoteLike | None = None,
-        *,
-        key: str | None = None,
-        namespace: NamespaceLike | None = None,
+        self, io: IO, note: NoteLike | None = None, **address: Unpack[NoteAddress]
     ) -> list[Revision]:
         """Return every revision of a note, oldest first.
-
-        Args:
-            note: the note or its id.
-            key: the note's key, instead of `note`.
-            namespace: the namespace of an id or key.
-
-        Raises:
-            NoteNotFoundError: the note does not exist in the namespace.
 
         Examples:
             >>> note = memory.add("The product page takes four seconds")
@@ -735,47 +548,26 @@ class AgenticMemory(MemoryPart):
             >>> [revision.kind for revision in memory.history(note)]
             ['formed', 'updated', 'formed']
         """
-        return await operations.history(io, *address(note, namespace, key))
-
-    ahistory = async_form(history)
+        return await operations.history(io, *address_of(note, **address))
 
     @sync_form
     async def get_turn(
-        self,
-        io: IO,
-        note: NoteLike | None = None,
-        *,
-        key: str | None = None,
-        namespace: NamespaceLike | None = None,
+        self, io: IO, note: NoteLike | None = None, **address: Unpack[NoteAddress]
     ) -> list[Note]:
         """Return all notes that `add_turn` made of the turn that a note belongs to, in order.
-
-        Args:
-            note: the note or its id.
-            key: the note's key, instead of `note`.
-            namespace: the namespace of an id or key.
-
-        Raises:
-            NoteNotFoundError: the note does not exist in the namespace.
 
         Examples:
             >>> note = memory.add("Tea is served at four")
             >>> [note.content for note in memory.get_turn(note)]
             ['Tea is served at four']
         """
-        return await turns.get_turn(io, *address(note, namespace, key))
-
-    aget_turn = async_form(get_turn)
+        return await turns.get_turn(io, *address_of(note, **address))
 
     @sync_form
     async def recent(
         self, io: IO, *, namespace: NamespaceLike = DEFAULT, limit: int = 20
     ) -> list[Note]:
-        """Return the notes stored last, newest first.
-
-        Args:
-            namespace: one label or several.
-            limit: the maximum number of notes.
+        """Return at most `limit` notes of a namespace, those stored last, newest first.
 
         Examples:
             >>> _ = memory.add_many(["Tea at four", "Coffee at five"])
@@ -786,8 +578,6 @@ class AgenticMemory(MemoryPart):
         policy = self._wiring.policy
         # Asking for the time moves the clock, and so the times of what is written next.
         return all_believed(notes, io.now(), policy) if policy else notes
-
-    arecent = async_form(recent)
 
     @sync_form
     async def namespaces(self, io: IO) -> list[Namespace]:
@@ -800,14 +590,9 @@ class AgenticMemory(MemoryPart):
         """
         return await namespaces(io)
 
-    anamespaces = async_form(namespaces)
-
     @sync_form
     async def count(self, io: IO, namespace: NamespaceLike | None = None) -> int:
         """Return the number of notes in one namespace or, for None, in all.
-
-        Args:
-            namespace: one label or several.
 
         Examples:
             >>> _ = memory.add("Prefers trains to planes", namespace=("org", "calvin"))
@@ -815,8 +600,6 @@ class AgenticMemory(MemoryPart):
             (1, 0)
         """
         return sum((await operations.counts(io, namespace)).values())
-
-    acount = async_form(count)
 
     @sync_form
     async def usage(
@@ -839,23 +622,13 @@ class AgenticMemory(MemoryPart):
         start = None if since is None else as_utc(since)
         return await read_usage(io, self._wiring.settings.ledger, home, start)
 
-    ausage = async_form(usage)
-
     # -- the memory itself ---------------------------------------------------------------------
 
     @sync_form
     async def perform(self, io: IO, operation: Callable[[Wiring, IO], Coroutine[Any, Any, T]]) -> T:
-        """Run an operation with this memory's parts; for adapters.
+        """Run an operation of an adapter with this memory's parts, and return its result.
 
-        Args:
-            operation: takes the memory's parts and its `IO`, and returns a coroutine that awaits
-                nothing else.
-
-        Returns:
-            What the coroutine returns.
-
-        Raises:
-            AMemError: whatever the operation raises.
+        It takes the parts and an `IO`, and its coroutine awaits nothing but that `IO`.
 
         Examples:
             >>> from amem_integrations.stores.read import namespaces
@@ -864,27 +637,37 @@ class AgenticMemory(MemoryPart):
         """
         return await operation(self._wiring, io)
 
+    # -- the async forms -----------------------------------------------------------------------
+
+    aadd = async_form(add)
+    aadd_many = async_form(add_many)
+    aadd_turn = async_form(add_turn)
+    aupdate = async_form(update)
+    aforget = async_form(forget)
+    arevert = async_form(revert)
+    aform = async_form(form)
+    aresume = async_form(resume)
+    aflush = async_form(flush)
+    asearch = async_form(search)
+    aget = async_form(get)
+    alinks = async_form(links)
+    ahistory = async_form(history)
+    aget_turn = async_form(get_turn)
+    arecent = async_form(recent)
+    anamespaces = async_form(namespaces)
+    acount = async_form(count)
+    ausage = async_form(usage)
     aperform = async_form(perform)
 
     @property
     def closed(self) -> bool:
-        """Whether the memory is closed.
-
-        Examples:
-            >>> memory.closed
-            False
-        """
+        """Whether the memory is closed."""
         return not self._finalizer.alive
 
     def close(self) -> None:
         """Finish the note being formed, write everything to disk, and release the store.
 
         Closing again does nothing. Any other call afterwards raises StoreClosedError.
-
-        Examples:
-            >>> memory.close()
-            >>> memory.closed
-            True
         """
         self._finalizer()
 
@@ -896,21 +679,11 @@ class AgenticMemory(MemoryPart):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.aclose()

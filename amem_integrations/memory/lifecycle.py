@@ -22,7 +22,7 @@ from amem_integrations.memory.operations import (
     NamespaceLike,
     NoteLike,
     Wiring,
-    address,
+    address_of,
     listed,
     read,
     require,
@@ -181,7 +181,7 @@ class Lifecycle(MemoryPart):
             >>> memory.lifecycle.explain(note).source_trust
             0.9
         """
-        held = await require(io, *address(note, namespace, key))
+        held = await require(io, *address_of(note, namespace, key))
         return explain(held, io.now(), _policy(self._wiring))
 
     aexplain = async_form(explain)
@@ -251,7 +251,7 @@ class Lifecycle(MemoryPart):
         """
         wiring = self._wiring
         check_choice("decision", decision, DECISIONS)
-        held = await require(io, *address(note, namespace, key))
+        held = await require(io, *address_of(note, namespace, key))
         settled, taken_back = await auditing.resolve(
             io, held, decision, wiring.analyst_name, content
         )
@@ -367,7 +367,7 @@ class Lifecycle(MemoryPart):
             (1, ())
         """
         wiring = self._wiring
-        held = await require(io, *address(note, namespace, key))
+        held = await require(io, *address_of(note, namespace, key))
         undone = await revert_cause(io, held, wiring.analyst_name)
         unformed = {held.namespace: undone.unformed}
         await have_formed(wiring, io, wiring.formation, unformed=unformed)
@@ -412,7 +412,7 @@ class Lifecycle(MemoryPart):
         """
         if reason != "":
             check_text("reason", reason)
-        held = await require(io, *address(note, namespace, key))
+        held = await require(io, *address_of(note, namespace, key))
         for _ in range(_ROUNDS):
             if held.status is Status.RAW:
                 raise InvalidInputError(
@@ -456,7 +456,7 @@ class Lifecycle(MemoryPart):
             >>> str(memory.lifecycle.restore(note).status)
             'formed'
         """
-        back = await archiving.restore(io, await require(io, *address(note, namespace, key)))
+        back = await archiving.restore(io, await require(io, *address_of(note, namespace, key)))
         return (await with_links(io, [back]))[0]
 
     arestore = async_form(restore)
@@ -573,7 +573,7 @@ def _report(
     if not given:
         raise InvalidInputError("A report of use is about at least one note; got none.")
     told = [each.note if isinstance(each, Hit) else each for each in given]
-    addresses = [address(each, namespace) for each in told]
+    addresses = [address_of(each, namespace) for each in told]
     homes = {home for _, home in addresses}
     if len(homes) > 1:
         raise InvalidInputError(

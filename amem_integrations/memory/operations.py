@@ -90,7 +90,7 @@ class Adapter(MemoryPart):
         self._memory = memory
 
 
-def address(
+def address_of(
     note: NoteLike | None, namespace: NamespaceLike | None, key: str | None = None
 ) -> tuple[str, Namespace]:
     """Return id and namespace of a note given as such, by its id, or by its key."""
@@ -274,12 +274,12 @@ async def require(io: IO, note_id: str, namespace: Namespace) -> Note:
 async def update(
     wiring: Wiring,
     io: IO,
-    note: NoteLike,
-    namespace: NamespaceLike | None,
+    note_id: str,
+    namespace: Namespace,
     content: str | None,
     metadata: Mapping[str, Any] | None,
 ) -> Note:
-    held = await require(io, *address(note, namespace))
+    held = await require(io, note_id, namespace)
     updated, taken_back = await updating.update(
         io,
         held,
@@ -295,15 +295,15 @@ async def update(
 async def revert(
     wiring: Wiring,
     io: IO,
-    note: NoteLike,
-    namespace: NamespaceLike | None,
+    note_id: str,
+    namespace: Namespace,
     to_version: int | None,
     only: int | None,
 ) -> Note:
     for name, version in (("to_version", to_version), ("only", only)):
         if version is not None and type(version) is not int:
             raise InvalidInputError(f"{name} is the number of a version; got {version!r}.")
-    held = await require(io, *address(note, namespace))
+    held = await require(io, note_id, namespace)
     if only is not None:
         if to_version is not None:
             raise InvalidInputError("Give to_version or only: back to one, or without one.")
@@ -317,12 +317,11 @@ async def revert(
 
 
 async def forget(
-    wiring: Wiring, io: IO, note: NoteLike, namespace: NamespaceLike | None
+    wiring: Wiring, io: IO, note_id: str, namespace: Namespace
 ) -> forgetting.Forgotten:
-    note_id, home = address(note, namespace)
-    forgotten = await forgetting.forget(io, note_id, home, wiring.analyst_name)
-    wiring.recalls.drop(home)
-    await have_formed(wiring, io, wiring.formation, unformed={home: forgotten.unformed})
+    forgotten = await forgetting.forget(io, note_id, namespace, wiring.analyst_name)
+    wiring.recalls.drop(namespace)
+    await have_formed(wiring, io, wiring.formation, unformed={namespace: forgotten.unformed})
     return forgotten
 
 

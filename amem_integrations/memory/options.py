@@ -1,9 +1,9 @@
 """Options of `AgenticMemory`, grouped by concern and checked when they are made."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from amem_integrations.core.io import Analyst
 from amem_integrations.errors import InvalidInputError
@@ -27,6 +27,51 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 def _is_number(value: object, kind: Any) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
+
+
+class NoteFields(TypedDict, total=False):
+    """What a caller may say about a note besides its content, by keyword or as keys of an item.
+
+    Attributes:
+        key: the caller's name for the note; the same key is the same note.
+        speaker: who said it.
+        session: the conversation it was said in.
+        sequence: its position in the session.
+        occurred_at: when it happened; a naive datetime counts as UTC.
+        source: "user", "tool", "assistant" or "import"; with `lifecycle` it sets how far the note
+            is trusted. None: the speaker decides.
+        metadata: any JSON object; returned exactly and usable in filters.
+
+    Examples:
+        >>> fields = {"speaker": "Ada", "session": "standup", "sequence": 1}
+        >>> memory.add("The product page takes four seconds", **fields).speaker
+        'Ada'
+    """
+
+    key: str | None
+    speaker: str | None
+    session: str | None
+    sequence: int | None
+    occurred_at: datetime | None
+    source: str | None
+    metadata: Mapping[str, Any] | None
+
+
+class NoteAddress(TypedDict, total=False):
+    """Where a verb finds its note, if it is not given the note itself.
+
+    Attributes:
+        key: the note's key, instead of the note or its id.
+        namespace: the namespace of an id or key; None: ("default",).
+
+    Examples:
+        >>> note = memory.add("Tea is served at four", key="tea", namespace="house")
+        >>> memory.get(key="tea", namespace="house") == memory.get(note)
+        True
+    """
+
+    key: str | None
+    namespace: str | Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True)

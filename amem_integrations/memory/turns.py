@@ -10,17 +10,12 @@ from typing import Any
 
 from amem_integrations.core.analysis import TurnKind
 from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import CORRECTS, REPEATS, Link, Note, Status, make_note
 from amem_integrations.formation import queue
 from amem_integrations.formation.pipeline import FORMATIONS, Formation, form, have_formed
 from amem_integrations.formation.segments import Segment, earlier_notes, pieces, segment_turn
-from amem_integrations.memory.operations import (
-    NamespaceLike,
-    NoteLike,
-    Wiring,
-    address,
-    require,
-)
+from amem_integrations.memory.operations import NamespaceLike, Wiring, require
 from amem_integrations.memory.options import check_choice
 from amem_integrations.revisions import update
 from amem_integrations.revisions.archive import restore
@@ -108,11 +103,9 @@ async def add_turn(
     )
 
 
-async def form_note(
-    wiring: Wiring, io: IO, note: NoteLike, namespace: NamespaceLike | None
-) -> Note:
+async def form_note(wiring: Wiring, io: IO, note_id: str, namespace: Namespace) -> Note:
     """Form a note now, though it was kept plain, given up, or not due yet."""
-    held = await require(io, *address(note, namespace))
+    held = await require(io, note_id, namespace)
     if held.status in (Status.RAW, Status.PLAIN, Status.PARKED):
         fields = {"status": str(Status.RAW), "attempts": 0, "retry_at": None}
         expect = {"status": str(held.status), "version": held.version}
@@ -124,9 +117,9 @@ async def form_note(
     return note
 
 
-async def get_turn(io: IO, note: NoteLike, namespace: NamespaceLike | None) -> list[Note]:
+async def get_turn(io: IO, note_id: str, namespace: Namespace) -> list[Note]:
     """The notes of the turn that a note is of, in its order."""
-    held = await require(io, *address(note, namespace))
+    held = await require(io, note_id, namespace)
     if held.source_id is None:
         return await with_links(io, [held])
     return await with_links(io, await pieces(io, held.source_id, held.namespace))

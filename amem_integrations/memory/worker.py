@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import threading
-from types import TracebackType
 from typing import Self
 
 from amem_integrations.errors import InvalidInputError
@@ -75,12 +74,7 @@ class MemoryWorker:
         self._worker.wake()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._parts.dismiss(self._worker)
         self.stop()
         self._worker.close()
@@ -92,12 +86,7 @@ class MemoryWorker:
         await asyncio.sleep(0)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         self._parts.dismiss(self._worker)
         self.stop()
         if self._task is not None:

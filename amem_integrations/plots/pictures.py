@@ -10,7 +10,7 @@ from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.core.note import Note, Revision, Status
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import NamespaceLike, NoteLike, address, require
+from amem_integrations.memory.operations import NamespaceLike, NoteLike, address_of, require
 from amem_integrations.plots.activity import activity_data, draw_activity
 from amem_integrations.plots.embedding import (
     PAGE,
@@ -207,7 +207,7 @@ def trajectory(
         >>> [step.kind for step in trajectory(memory, note).data.steps]
         ['created', 'formed', 'evolved']
     """
-    note_id, home = address(note, namespace)
+    note_id, home = address_of(note, namespace)
     _check_limit(limit)
     stored, history, others = memory.perform(lambda _, io: _read_history(io, note_id, home))
     data = trajectory_data(stored, history, others, limit=limit)

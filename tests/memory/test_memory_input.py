@@ -18,7 +18,7 @@ from amem_integrations.errors import (
     InvalidInputError,
     ModelUnavailableError,
 )
-from amem_integrations.memory.client import NoteFields
+from amem_integrations.memory.options import NoteFields
 from amem_integrations.testing import HashEmbedder
 from tests.support import again, open_memory
 
