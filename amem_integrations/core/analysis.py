@@ -31,11 +31,6 @@ class Understanding:
         keywords: 3–5 of them, most salient first.
         tags: two or more.
         context: one sentence.
-
-    Examples:
-        >>> from amem_integrations.core.analysis import Understanding
-        >>> Understanding(("LRU policy", "cache"), ("decision", "cache"), "On the cache.").tags
-        ('decision', 'cache')
     """
 
     keywords: tuple[str, ...]
@@ -52,12 +47,6 @@ class Candidate:
         similarity: cosine between the two notes' embeddings, in [-1, 1].
         rank: place among the subject's nearest notes, 0 the nearest.
         reverse_rank: place of the subject among the candidate's nearest, None when not nearby.
-
-    Examples:
-        >>> from amem_integrations.core.analysis import Candidate
-        >>> note = memory.add("A cache would fix the slow product page")
-        >>> Candidate(note, similarity=0.7, rank=0).reverse_rank is None
-        True
     """
 
     note: Note
@@ -75,11 +64,6 @@ class Subject:
         candidates: older notes that it may be linked to, the nearest first.
         background: recent notes of the same namespace, newest first; for term statistics and
             conversation order. The subject itself is not among them.
-
-    Examples:
-        >>> from amem_integrations.core.analysis import Subject
-        >>> Subject(memory.add("A cache would fix the slow product page")).candidates
-        ()
     """
 
     note: Note
@@ -104,12 +88,6 @@ class LinkProposal:
         kind: what connects them. "shared-words", "near" and "sequence" say no more than the texts'
             words and order do.
         weight: how strongly, in (0, 1].
-
-    Examples:
-        >>> from amem_integrations.core.analysis import LinkProposal
-        >>> note = memory.add("A cache would fix the slow product page")
-        >>> LinkProposal(note.id, "the cache is the remedy", kind="cause", weight=0.9).kind
-        'cause'
     """
 
     to: str
@@ -128,12 +106,6 @@ class Evolution:
         tags: likewise.
         context: likewise.
         reason: why, in words.
-
-    Examples:
-        >>> from amem_integrations.core.analysis import Evolution
-        >>> note = memory.add("A cache would fix the slow product page")
-        >>> Evolution(note.id, tags=("decision", "cache"), reason="it was decided").keywords is None
-        True
     """
 
     note_id: str
@@ -151,11 +123,6 @@ class Judgement:
         understanding: what it is about.
         links: where it leads.
         evolutions: what it changes in others.
-
-    Examples:
-        >>> from amem_integrations.core.analysis import Judgement, Understanding
-        >>> Judgement(Understanding(("cache",), ("shop", "speed"), "A cache is wanted.")).links
-        ()
     """
 
     understanding: Understanding
@@ -170,12 +137,6 @@ class Distilled:
     Attributes:
         text: the new note's content.
         understanding: what it is about.
-
-    Examples:
-        >>> from amem_integrations.core.analysis import Distilled, Understanding
-        >>> about = Understanding(("cache", "LRU"), ("decision", "cache"), "What was decided.")
-        >>> Distilled("The product page gets an LRU cache.", about).text
-        'The product page gets an LRU cache.'
     """
 
     text: str
@@ -197,12 +158,6 @@ class Turn:
         sentences: its sentences, in order.
         candidates: older notes near to any of them.
         before: the turn that it follows.
-
-    Examples:
-        >>> from amem_integrations.core.analysis import Turn
-        >>> note = memory.add("Fine. Then a cache.")
-        >>> Turn(note, ("Fine.", "Then a cache.")).before is None
-        True
     """
 
     note: Note
@@ -219,12 +174,6 @@ class IdeaProposal:
         first: its first sentence, counted from 0.
         kind: "new", "repetition", "correction" or "nothing".
         of: the id of the candidate that it repeats or corrects.
-
-    Examples:
-        >>> from amem_integrations.core.analysis import IdeaProposal
-        >>> ideas = [IdeaProposal(0, "nothing"), IdeaProposal(1, "new")]
-        >>> [idea.kind for idea in ideas]
-        ['nothing', 'new']
     """
 
     first: int

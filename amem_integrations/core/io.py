@@ -97,8 +97,7 @@ class ChatModel(Protocol):
 class Analyst(Protocol):
     """Makes the judgements of A-Mem (paper §3.1–3.3); `AgenticMemory(analyst=...)` takes one.
 
-    Every method may await `io` only, such as `io.chat`, and is told of a `subject`, of several
-    `subjects`, of a `turn` or of `notes`. It raises AnalysisError when it comes to no judgement.
+    A method awaits nothing but `io`, such as `io.chat`. It raises AnalysisError if it fails.
 
     Examples:
         >>> from amem_integrations import AgenticMemory
@@ -224,14 +223,24 @@ class IO(Protocol):
 
 
 @dataclass(frozen=True)
-class SyncIO:
-    """Answers at once, in the calling thread. Works inside a running event loop too."""
+class _Parts:
+    """What both forms of io are made of."""
 
     engine: Engine
     sparse: SparseEncoder
     embedder: Embedder
     chat_model: ChatModel | None = None
     now: Callable[[], datetime] = field(default_factory=Clock)
+
+    @property
+    def _model(self) -> ChatModel:
+        if self.chat_model is None:
+            raise RuntimeError("This operation asks a chat model, and none was given.")
+        return self.chat_model
+
+
+class SyncIO(_Parts):
+    """Answers at once, in the calling thread. Works inside a running event loop too."""
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         return self.embedder.embed_documents(list(texts))
@@ -240,7 +249,7 @@ class SyncIO:
         return self.embedder.embed_query(text)
 
     async def chat(self, request: ChatRequest) -> ChatReply:
-        return _require(self.chat_model).complete(request)
+        return self._model.complete(request)
 
     async def invoke(self, runnable: Runnable, input: Any) -> Any:
         return runnable.invoke(input)
@@ -263,15 +272,8 @@ class SyncIO:
         return results
 
 
-@dataclass(frozen=True)
-class AsyncIO:
+class AsyncIO(_Parts):
     """Awaits for real, on whichever loop is running."""
-
-    engine: Engine
-    sparse: SparseEncoder
-    embedder: Embedder
-    chat_model: ChatModel | None = None
-    now: Callable[[], datetime] = field(default_factory=Clock)
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         return await self.embedder.aembed_documents(list(texts))
@@ -280,7 +282,7 @@ class AsyncIO:
         return await self.embedder.aembed_query(text)
 
     async def chat(self, request: ChatRequest) -> ChatReply:
-        return await _require(self.chat_model).acomplete(request)
+        return await self._model.acomplete(request)
 
     async def invoke(self, runnable: Runnable, input: Any) -> Any:
         return await runnable.ainvoke(input)
@@ -301,12 +303,6 @@ class AsyncIO:
             return [task.result() for task in tasks]
         # As it is, like the sync form; raised out here, it keeps its own cause and context.
         raise first
-
-
-def _require(model: ChatModel | None) -> ChatModel:
-    if model is None:
-        raise RuntimeError("This operation asks a chat model, and none was given.")
-    return model
 
 
 def run(operation: Coroutine[Any, Any, T]) -> T:

@@ -59,29 +59,26 @@ _ID_ROOT = uuid.UUID("6f0e9a3e-5d0c-5b7e-9d55-0a6d656d6e6f")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A directed connection that the note `source` made to the note `to`.
+    """A directed connection from the note `source` to another note.
 
     Attributes:
-        source: id of the note that made it.
+        source: id of the note that made the link.
         to: id of the note that it leads to.
         reason: why, in words.
         created_at: when it was made.
-        kind: "related", "same-matter", "cause", "sequence", …; "repeats" or "corrects" where a turn
-            was stored, and those outlast a new formation; "distils" to what a note says in short.
-        weight: how strong it is, in (0, 1].
-        used_at: when its weight was last moved by a use of its notes; None if never.
+        kind: "related", "same-matter", "cause", "sequence", …; "repeats" or "corrects" from a
+            turn, which outlast a new formation; "distils" to the notes that a note sums up.
+        weight: its strength, in (0, 1].
+        used_at: when a use of its notes last moved its weight; None if never.
 
     Raises:
-        InvalidInputError: it would lead to its own note, or the weight lies elsewhere.
+        InvalidInputError: it would lead to its own note, or the weight is out of range.
 
     Examples:
         >>> first = memory.add("A cache would fix the slow product page", session="s1")
-        >>> second = memory.add("Then a cache for the product page", session="s1")
-        >>> [link] = second.links
-        >>> link.source == second.id, link.to == first.id, 0 < link.weight <= 1
-        (True, True, True)
-        >>> link.other(second.id) == first.id
-        True
+        >>> [link] = memory.add("Then a cache for the product page", session="s1").links
+        >>> link.to == first.id, 0 < link.weight <= 1
+        (True, True)
     """
 
     source: OwnId
@@ -99,11 +96,7 @@ class Link:
             raise InvalidInputError(f"A link's weight lies in (0, 1]; got {self.weight}.")
 
     def other(self, note_id: str) -> str:
-        """The id at the far end, seen from `note_id`.
-
-        Args:
-            note_id: the id of the note at one end.
-        """
+        """Return the id at the other end than `note_id`."""
         return self.to if note_id == self.source else self.source
 
 
@@ -112,14 +105,8 @@ class Change:
     """One field of a note, before and after a revision (JSON-native values).
 
     Attributes:
-        before: what it was.
-        after: what it became.
-
-    Examples:
-        >>> note = memory.add("The product page takes four seconds")
-        >>> _ = memory.update(note, "The product page takes two seconds")
-        >>> memory.history(note)[1].changes["content"].before
-        'The product page takes four seconds'
+        before: the old value.
+        after: the new value.
     """
 
     before: Any
@@ -132,14 +119,13 @@ class Revision:
 
     Attributes:
         version: the version of the note that this revision produced.
-        kind: "formed", "evolved", "updated", "retracted", "reverted", "repaired", or what became of
-            a note as a whole, such as "archived" or "contested".
-        cause: id of the note that brought it about; the note's own id when it was formed or when
-            its caller updated it.
+        kind: "formed", "evolved", "updated", "retracted", "reverted", "repaired", or a change of
+            the whole note, such as "archived" or "contested".
+        cause: id of the note that caused it; the note's own id if it was formed or updated.
         at: when.
-        analyst: who judged so, and in which mode.
+        analyst: the name and mode of the analyst that proposed it.
         changes: what changed, by field.
-        sources: ids of the other notes whose text the judgement read. Forgetting one of them takes
+        sources: ids of the other notes whose text the analyst read. Forgetting one of them takes
             this revision back.
         reason: why, in words.
 
@@ -167,52 +153,48 @@ class Note:
     All times are aware UTC; a naive one is taken as UTC.
 
     Attributes:
-        id: of the namespace and the key; the same wherever the note is kept.
-        namespace: whose it is.
-        key: the caller's name for it, or one that follows from what was said by whom when.
+        id: made of the namespace and the key; the same in every store.
+        namespace: whose note it is.
+        key: the caller's name for it, or one made of content, speaker, session, place and time.
         content: the text as given; no model changes it.
         created_at: when it was stored.
         updated_at: when the caller last changed it; revisions say when a model did.
-        keywords: what it is about, most salient first.
-        tags: which kinds of things it belongs to.
-        context: one sentence on it.
-        links: of both directions once it was read through the memory: those it made (`link.source
-            == note.id`) and those others made to it.
+        keywords: the most salient first.
+        tags: categories.
+        context: one sentence about it.
+        links: those it made (`link.source == note.id`); read through the memory, also those that
+            other notes made to it.
         speaker: who said it.
-        session: in which conversation.
-        sequence: at which place of it.
-        source_id: of a note that holds one of several ideas of a turn: the key of that turn, which
-            all of them share.
+        session: the conversation it was said in.
+        sequence: its position in the session.
+        source_id: the key of the turn that the note is a part of; None for a whole turn.
         position: the character of the turn at which its content begins.
         occurred_at: when it happened.
         metadata_json: `metadata` as JSON.
-        value_json: `value` as JSON; None where nothing was put.
-        parts: lengths of the texts that `content` joins, a line break between two. Each of them is
-            embedded by itself, and nothing else is; with no texts, the content is empty and the
-            note is not found by a query. None: content and understanding are embedded.
+        value_json: `value` as JSON; None without a value.
+        parts: lengths of the texts that `content` joins by line breaks. Each is embedded by itself,
+            and nothing else is; without texts no query finds the note. None: content and
+            understanding are embedded.
         ttl: how long it is kept after it was last written or read.
-        expires_at: until when.
-        status: where it stands.
-        attempts: how often forming it failed.
-        last_error: why it failed last.
+        expires_at: when it expires.
+        status: see `Status`.
+        attempts: how many formations failed.
+        last_error: why the last one failed.
         revision: its newest change.
-        confidence: how far it is to be believed now, in [0, 1]; 1 where nothing looks after that.
+        confidence: how far it is believed now, in [0, 1]; 1 without a lifecycle.
         version: 1, and one more with each change.
-        source: what kind of source it came from: "user", "tool", "assistant", "import"; None if
-            nobody said.
+        source: the kind of its source: "user", "tool", "assistant", "import" or None.
         tier: how well it is established.
-        valid_until: when what it says ceased to hold, because another note says otherwise.
-        contested_by: ids of the notes that contradict it, as long as nobody settled it.
-        merged_into: id of the note that says the same and took its place.
-        trust: what the least believed of those had who changed how it is understood, in [0, 1].
-        life: what happened to it.
+        valid_until: since when it is outdated, because another note says otherwise.
+        contested_by: ids of the notes that contradict it, while that is unresolved.
+        merged_into: id of the note that took its place in a merge.
+        trust: the least trust in those who changed how it is understood, in [0, 1].
+        life: counts of what happened to it.
 
     Examples:
         >>> note = memory.add("Calvin wants an LRU policy for the cache", metadata={"ticket": 12})
         >>> note.content, note.metadata, note.namespace
         ('Calvin wants an LRU policy for the cache', {'ticket': 12}, ('default',))
-        >>> "LRU policy" in note.keywords
-        True
     """
 
     id: OwnId
@@ -289,13 +271,10 @@ class Note:
         return tuple(link for link in self.links if link.source != self.id)
 
     def evolve(self, **changes: Any) -> "Note":
-        """A copy with some fields replaced; what is stored is not changed by it.
-
-        Args:
-            **changes: fields and their values.
+        """Return a copy with some fields replaced; what is stored stays as it is.
 
         Raises:
-            InvalidInputError: a status that does not follow from the one it has.
+            InvalidInputError: the new status cannot follow the old one.
         """
         status = changes.get("status", self.status)
         if status not in TRANSITIONS[self.status] and status != self.status:
@@ -308,13 +287,13 @@ class Hit:
     """A note found by a search, with its score and why it was found.
 
     Attributes:
-        note: what was found.
-        score: fused relevance, higher is better, comparable within one search only.
-        why: contribution by signal ("meaning", "words", "link", …), which sum to the score. Where a
-            reranker had the last word, the score is `why["rerank"]`, and the rest led up to it.
+        note: the note.
+        score: higher is better; comparable within one search only.
+        why: contribution by signal ("meaning", "words", "link", …), which sum to the score. With a
+            reranker the score is `why["rerank"]`.
         via: the link that led here or lifted the note; set whenever `why` has "link".
         relevance: how much it has to do with the question, comparable across searches with the same
-            embedder; measured where a search has a `min_relevance`, else None.
+            embedder; None unless the search has a `min_relevance`.
 
     Examples:
         >>> _ = memory.add("Calvin wants an LRU policy for the cache")

@@ -10,13 +10,13 @@ import uuid
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 from amem_integrations.core.analysis import ChatReply, ChatRequest
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.core.values import estimate_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +54,8 @@ class Usage:
         return self._with(other, -1)
 
     def _with(self, other: "Usage", sign: int) -> "Usage":
-        return Usage(
-            self.calls + sign * other.calls,
-            self.failures + sign * other.failures,
-            self.retries + sign * other.retries,
-            self.tokens_in + sign * other.tokens_in,
-            self.tokens_out + sign * other.tokens_out,
-            self.estimated + sign * other.estimated,
-            self.seconds + sign * other.seconds,
-        )
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Usage(*(one + sign * two for one, two in pairs))
 
 
 Entries: TypeAlias = Mapping[tuple[str, str], Usage]
@@ -267,7 +260,10 @@ class Account:
     def answered(self, request: ChatRequest, reply: ChatReply) -> None:
         """A call that was answered. What the model did not report is estimated."""
         guess_in = 0 if reply.tokens_in else _estimate(request)
-        guess_out = 0 if reply.tokens_out else estimate_tokens(_said(reply))
+        text = reply.text
+        if not text and reply.data is not None:
+            text = json.dumps(reply.data, ensure_ascii=False, default=str)
+        guess_out = 0 if reply.tokens_out else estimate_tokens(text)
         self._enter(
             request,
             Usage(
@@ -293,12 +289,6 @@ class Account:
 
 def _estimate(request: ChatRequest) -> int:
     return sum(estimate_tokens(message.content) for message in request.messages)
-
-
-def _said(reply: ChatReply) -> str:
-    if reply.text or reply.data is None:
-        return reply.text
-    return json.dumps(reply.data, ensure_ascii=False, default=str)
 
 
 def hour(moment: datetime) -> datetime:

@@ -45,9 +45,9 @@ class Days:
             return _YEAR_ALONE if when.year == self.year else 0.0
         year = self.year or when.year
         first = datetime(
-            year, self.month, min(self.day or 1, _days_of(year, self.month)), tzinfo=UTC
+            year, self.month, min(self.day or 1, monthrange(year, self.month)[1]), tzinfo=UTC
         )
-        length = self.length if self.day else _days_of(year, self.month)
+        length = self.length if self.day else monthrange(year, self.month)[1]
         if when < first:
             return math.exp(-((first - when) / timedelta(days=1)) / _BEFORE)
         after = (when - first) / timedelta(days=1) - length
@@ -56,7 +56,7 @@ class Days:
 
 def is_month(query: str, found: re.Match[str]) -> bool:
     """Whether a name that is a month's too is one there: "in May", "5 May", "May 2025"."""
-    if found[0].lower() not in _MONTHS:
+    if found[0].casefold() not in _MONTHS:
         return False
     before, after = query[: found.start()], query[found.end() :]
     return bool(
@@ -81,36 +81,26 @@ def _exists(days: Days) -> bool:
     if days.month is None:
         return True
     return 1 <= days.month <= 12 and (
-        days.day is None or 1 <= days.day <= _days_of(days.year or 2024, days.month)
+        days.day is None or 1 <= days.day <= monthrange(days.year or 2024, days.month)[1]
     )
 
 
-def _days_of(year: int, month: int) -> int:
-    return monthrange(year, month)[1]
-
-
 def _of_month(name: str) -> int:
-    return next(n for n, month in enumerate(_MONTHS, 1) if month.startswith(name.lower()[:3]))
+    return next(n for n, month in enumerate(_MONTHS, 1) if month.startswith(name.casefold()[:3]))
 
 
 def _number(text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
-def _on(moment: datetime, length: int = 1) -> Days:
-    return Days(moment.year, moment.month, moment.day, length)
-
-
 def _ago(found: re.Match[str], now: datetime) -> Days | None:
-    word = found[1].lower()
-    count = (
-        int(word) if word.isdigit() else _NUMBERS.get({"an": "a", "one": "a"}.get(word, word), 1)
-    )
-    unit = found[2].lower()
-    return _before(now, count, unit)
+    word = found[1].casefold()
+    count = int(word) if word.isdigit() else _NUMBERS.get(word, 1)
+    return _before(now, count, found[2].casefold())
 
 
-def _before(now: datetime, count: int, unit: str) -> Days | None:
+def _before(now: datetime, count: int, unit: str, length: int = 1) -> Days | None:
+    """The day, week, month or year that many units ago; None if no calendar has it."""
     try:
         if unit == "year":
             return Days(now.year - count)
@@ -118,22 +108,16 @@ def _before(now: datetime, count: int, unit: str) -> Days | None:
             months = now.year * 12 + now.month - 1 - count
             return Days(months // 12, months % 12 + 1)
         if unit == "week":
-            return _on(now - timedelta(days=now.weekday(), weeks=count), length=7)
-        return _on(now - timedelta(days=count))
+            count, length = now.weekday() + 7 * count, 7
+        day = now - timedelta(days=count)
+        return Days(day.year, day.month, day.day, length)
     except OverflowError:
         return None
 
 
 def _last_weekday(found: re.Match[str], now: datetime) -> Days | None:
-    days = (now.weekday() - _WEEKDAYS.index(found[1].lower()) - 1) % 7 + 1
+    days = (now.weekday() - _WEEKDAYS.index(found[1].casefold()) - 1) % 7 + 1
     return _before(now, days, "day")
-
-
-def _last_weekend(found: re.Match[str], now: datetime) -> Days | None:
-    try:
-        return _on(now - timedelta(days=now.weekday() + 2), length=2)
-    except OverflowError:
-        return None
 
 
 def _in_numbers(found: re.Match[str], now: datetime) -> Days | None:
@@ -144,29 +128,17 @@ def _in_numbers(found: re.Match[str], now: datetime) -> Days | None:
     return Days(year, first, second) if second > 12 else None
 
 
-def _last(found: re.Match[str], now: datetime) -> Days | None:
-    return _before(now, 0 if found[1].lower() == "this" else 1, found[2].lower())
-
-
 _DAYS_AGO = {
-    "today": 0,
-    "tonight": 0,
-    "this morning": 0,
-    "yesterday": 1,
-    "last night": 1,
-    "今天": 0,
-    "昨天": 1,
+    **dict.fromkeys(("today", "tonight", "this morning", "今天"), 0),
+    **dict.fromkeys(("yesterday", "last night", "昨天"), 1),
     "前天": 2,
 }
 _CHINESE_AGO = {
+    **dict.fromkeys(("本周", "这周"), (0, "week")),
+    **dict.fromkeys(("这个月", "本月"), (0, "month")),
+    **dict.fromkeys(("上个月", "上月"), (1, "month")),
     "上周": (1, "week"),
-    "上个月": (1, "month"),
-    "上月": (1, "month"),
     "去年": (1, "year"),
-    "本周": (0, "week"),
-    "这周": (0, "week"),
-    "这个月": (0, "month"),
-    "本月": (0, "month"),
     "今年": (0, "year"),
 }
 
@@ -218,12 +190,18 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Days | 
     ),
     (
         re.compile(rf"\b(?:{'|'.join(_DAYS_AGO)})\b|今天|昨天|前天", re.I),
-        lambda found, now: _before(now, _DAYS_AGO[found[0].lower()], "day"),
+        lambda found, now: _before(now, _DAYS_AGO[found[0].casefold()], "day"),
     ),
     (re.compile(rf"\b{_NUMBER} (day|week|month|year)s? ago\b", re.I), _ago),
-    (re.compile(r"\b(last|this) (week|month|year)\b", re.I), _last),
+    (
+        re.compile(r"\b(last|this) (week|month|year)\b", re.I),
+        lambda found, now: _before(now, int(found[1].casefold() == "last"), found[2].casefold()),
+    ),
     (re.compile(rf"\blast ({'|'.join(_WEEKDAYS)})day\b", re.I), _last_weekday),
-    (re.compile(r"\blast weekend\b", re.I), _last_weekend),
+    (
+        re.compile(r"\blast weekend\b", re.I),
+        lambda found, now: _before(now, now.weekday() + 2, "day", length=2),
+    ),
     (
         re.compile(r"(\d{1,3})\s*天(?:之|以)?前"),
         lambda found, now: _before(now, int(found[1]), "day"),

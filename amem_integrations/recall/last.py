@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Hit
-from amem_integrations.core.tokens import estimate_tokens
 from amem_integrations.core.usage import Ledger, Tally, Usage
+from amem_integrations.core.values import estimate_tokens
 
 _MOST = 128
 _MOST_CHARS = 4_000_000

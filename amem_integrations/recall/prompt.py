@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from amem_integrations.core.note import Hit, Note
-from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.core.values import estimate_tokens
 from amem_integrations.errors import InvalidInputError
 
 Order: TypeAlias = Literal["relevance", "time"]

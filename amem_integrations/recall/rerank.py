@@ -1,15 +1,180 @@
-"""Reranking: another model orders the best notes. Off by default."""
+"""The last steps of a search: the hits that were scored are lowered, folded and reordered.
+
+Outdated notes and notes of less trusted sources lose a part of their score, a note that repeats a
+better one gives way, and a reranker, if there is one, has the last word.
+"""
 
 import logging
-from collections.abc import Callable, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
+from datetime import datetime
+from math import fsum, isfinite
+from typing import TypeAlias
 
 from amem_integrations.core.io import IO
-from amem_integrations.core.note import Hit, Note
+from amem_integrations.core.note import OPPOSING, Hit, Note
 from amem_integrations.embedders.rerankers import Reranker, RerankerSpec, Scores, resolve_reranker
 from amem_integrations.errors import InvalidInputError, loggable
 from amem_integrations.llms.failures import is_interrupt
+from amem_integrations.recall.links import hit_order
+from amem_integrations.recall.signals import WORD, RecallOptions
+
+Sources: TypeAlias = Callable[[Note], float]
+"""How far the kind of source that a note came from is believed, in [0, 1]."""
+
+# What an outdated note has at most of its successor's score: enough to be behind it.
+_BEHIND = 0.99
+_LONGEST_QUESTION = 2000
+_ONLY_ASKS = re.compile(r"[^.!。！…]*[?？؟][\s\"')”’」）]*")
+
+
+def weigh_sources(hits: Sequence[Hit], sources: Sources, options: RecallOptions) -> list[Hit]:
+    """Multiply each score by the trust in the note's source; return the hits best first.
+
+    Trust is relative to the best source among them, so that nothing changes if all are of one
+    kind. A note that only asks states nothing, and keeps `options.asking` of its score. `why`
+    has the losses, below 0: "source", "asking".
+    """
+    best = max((sources(hit.note) for hit in hits), default=0.0)
+    if best <= 0:
+        return list(hits)
+    return sorted((_weigh(hit, sources(hit.note) / best, options) for hit in hits), key=hit_order)
+
+
+def only_asks(text: str) -> bool:
+    """Whether a text is a question, or several, and nothing else."""
+    return len(text) <= _LONGEST_QUESTION and _ONLY_ASKS.fullmatch(text) is not None
+
+
+def _weigh(hit: Hit, trust: float, options: RecallOptions) -> Hit:
+    losses: dict[str, float] = {}
+    left = hit.score * trust
+    if trust < 1:
+        losses["source"] = left - hit.score
+    if only_asks(hit.note.content) and options.asking < 1:
+        losses["asking"] = left * (options.asking - 1)
+    return _reduce(hit, losses)
+
+
+def demote_outdated(hits: Sequence[Hit], at: datetime, options: RecallOptions) -> list[Hit]:
+    """Lower the scores of notes that were outdated at `at`; return the hits best first.
+
+    However well it fits the question, a note comes after the one that took its place. `why` has
+    the losses, below 0: "superseded", and "contested" while the contradiction is unresolved.
+    """
+    outdated = [(until, hit) for hit in hits if (until := hit.note.valid_until) and until <= at]
+    if not outdated:
+        return list(hits)
+    by_id = {hit.note.id: hit for hit in hits}
+    successors = _successors(hits)
+    # A successor may be outdated itself, but not before its predecessor.
+    for _, hit in sorted(outdated, key=lambda pair: pair[0], reverse=True):
+        better = (by_id[id].score for id in successors.get(hit.note.id, ()))
+        left = min([hit.score * options.superseded, *(score * _BEHIND for score in better)])
+        losses = {"superseded": left - hit.score}
+        if hit.note.contested_by:
+            losses["contested"] = left * (options.contested - 1)
+        by_id[hit.note.id] = _reduce(hit, losses)
+    return sorted(by_id.values(), key=hit_order)
+
+
+def _successors(hits: Iterable[Hit]) -> dict[str, list[str]]:
+    """By the id of a note, the ids of the hits that contradict it."""
+    found: dict[str, list[str]] = {}
+    for hit in hits:
+        for link in hit.note.outgoing:
+            if link.kind in OPPOSING:
+                found.setdefault(link.to, []).append(hit.note.id)
+    return found
+
+
+def _reduce(hit: Hit, losses: dict[str, float]) -> Hit:
+    """The hit with `losses` in its score and in `why`; the same hit if it has nothing to lose."""
+    if hit.score <= 0 or not losses:
+        return hit
+    why = {**hit.why, **losses}
+    return replace(hit, score=fsum(why.values()), why=why)
+
+
+# -- duplicates and diversity -------------------------------------------------------------------
+
+# Longer texts are the same only to the letter, as looking closer would cost too much.
+_MAX_CHARS = 500
+# Of texts that are held against each other, their beginning.
+_MAX_COMPARED = 4000
+# What may stand before and after a word without meaning anything. A question mark does: asking
+# is not saying. What is left makes a difference, as in "C#" and "C++", "-5" and "5".
+_BEFORE = "\"'([{“‘«「"
+_AFTER = ".,;:!…\"')]}”’»」。！，；："
+_HOLLOW = frozenset({"", "a", "an", "the", "oh", "so", "well", "just", "really", "very", "please"})
+
+Same = tuple[str | None, str]
+
+
+def same_as(note: Note) -> Same:
+    """Return a value that is equal for notes of the same speaker and the same words.
+
+    Case, blanks, punctuation, articles and filler words make no difference. Any other word does,
+    as it can be a correction.
+    """
+    text = note.content
+    if len(text) <= _MAX_CHARS:
+        plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+        words = (word.lstrip(_BEFORE).rstrip(_AFTER) for word in plain.casefold().split())
+        text = " ".join(word for word in words if word not in _HOLLOW) or text
+    return note.speaker, text
+
+
+def fold_duplicates(hits: Iterable[Hit], k: int, known: dict[str, Same]) -> list[Hit]:
+    """Return `hits` without near-duplicates of better ones, as far as `k` places can be filled.
+
+    known: a cache of `same_as` by note id, as one search folds several times.
+    """
+    firsts: dict[Same, Hit] = {}
+    repeats: list[Hit] = []
+    for hit in hits:
+        same = known.get(hit.note.id)
+        if same is None:
+            same = known[hit.note.id] = same_as(hit.note)
+        if firsts.setdefault(same, hit) is not hit:
+            repeats.append(hit)
+    return [*firsts.values(), *repeats[: max(k - len(firsts), 0)]]
+
+
+def diversify(hits: Sequence[Hit], k: int, diversity: float) -> list[Hit]:
+    """Choose `k` of `hits`, each good and unlike those before it.
+
+    Maximal marginal relevance (Carbonell and Goldstein, 1998): (1 - diversity) × score, taken
+    to [0, 1] over `hits`, less diversity × the greatest share of words in common with one that
+    was chosen.
+    """
+    if not diversity or len(hits) <= k:
+        return list(hits[:k])
+    scores = [hit.score for hit in hits]
+    lowest, spread = min(scores), (max(scores) - min(scores)) or 1.0
+    words = [frozenset(WORD.findall(hit.note.content[:_MAX_COMPARED].casefold())) for hit in hits]
+    similarity = [0.0] * len(hits)
+    left = set(range(len(hits)))
+    chosen: list[Hit] = []
+    while left and len(chosen) < k:
+        best = max(
+            sorted(left),
+            key=lambda at: (
+                (1 - diversity) * (scores[at] - lowest) / spread - diversity * similarity[at]
+            ),
+        )
+        left.remove(best)
+        chosen.append(hits[best])
+        for at in left:
+            union = len(words[best] | words[at])
+            common = len(words[best] & words[at]) / union if union else 0.0
+            similarity[at] = max(similarity[at], common)
+    return chosen
+
+
+# -- reranking ----------------------------------------------------------------------------------
 
 _LOG = logging.getLogger(__name__)
 FAILED = "recall.rerank.failed"
@@ -37,8 +202,11 @@ async def rerank(io: IO, query: str, hits: Sequence[Hit], by: Reranking) -> list
     if not hits:
         return []
     try:
-        asked = query, [_text(hit.note) for hit in hits]
-        scores: Scores = await io.invoke(by.reranker, asked)
+        said = [
+            f"{hit.note.speaker}: {hit.note.content}" if hit.note.speaker else hit.note.content
+            for hit in hits
+        ]
+        scores: Scores = await io.invoke(by.reranker, (query, said))
         if len(scores) != len(hits):
             raise ValueError(f"{len(scores)} scores for {len(hits)} texts")
         if not all(score is None or isfinite(score) for score in scores):
@@ -62,7 +230,3 @@ async def rerank(io: IO, query: str, hits: Sequence[Hit], by: Reranking) -> list
         if score is not None
     ]
     return sorted(scored, key=lambda hit: -hit.score)
-
-
-def _text(note: Note) -> str:
-    return f"{note.speaker}: {note.content}" if note.speaker else note.content

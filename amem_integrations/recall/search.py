@@ -17,14 +17,21 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Hit, Note, as_utc
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.recall.dedupe import Same, diversify, fold_duplicates
 from amem_integrations.recall.fusion import Ranking, fuse, list_notes, rank_notes
 from amem_integrations.recall.links import follow_links, hit_order
 from amem_integrations.recall.query import Believe, Scope, read_question, scope_of
 from amem_integrations.recall.relevance import keep_relevant
-from amem_integrations.recall.rerank import Reranking, rerank
+from amem_integrations.recall.rerank import (
+    Reranking,
+    Same,
+    Sources,
+    demote_outdated,
+    diversify,
+    fold_duplicates,
+    rerank,
+    weigh_sources,
+)
 from amem_integrations.recall.signals import DEFAULT_OPTIONS, Evidence, RecallOptions, score_texts
-from amem_integrations.recall.validity import Sources, demote_outdated, weigh_sources
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import notes_by_id
 

@@ -30,7 +30,7 @@ _BESIDE: Mapping[int, float] = {-2: 0.5, -1: 0.7, 1: 0.6, 2: 0.4}
 OFFSETS = tuple(_BESIDE)
 _SHARES = [(offset, weight**2) for offset, weight in _BESIDE.items()]
 _SHORTEST, _LONGEST = 3, 60
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
+WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 _QUESTION = re.compile("[?？؟]")
 _ASKS = re.compile(r"[?？؟][\s\"')”’」）]*$")
 
@@ -168,7 +168,7 @@ def score_statement(evidence: Evidence) -> Mapping[str, float]:
 
 def score_length(evidence: Evidence) -> Mapping[str, float]:
     """How much a note can say: the logarithm of its number of words."""
-    sizes = {id: len(_WORD.findall(note.content[:2000])) for id, note in evidence.notes.items()}
+    sizes = {id: len(WORD.findall(note.content[:2000])) for id, note in evidence.notes.items()}
     return {id: log(min(max(size, _SHORTEST), _LONGEST) / _SHORTEST) for id, size in sizes.items()}
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from amem_integrations.core.note import Note
-from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.core.values import estimate_tokens
 
 PASSAGE_TOKENS = 200
 FIRST_PASSAGES = 4

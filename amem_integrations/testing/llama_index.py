@@ -28,7 +28,7 @@ from llama_index.core.llms.llm import LLM, ToolSelection
 from llama_index.core.tools import BaseTool
 from pydantic import PrivateAttr
 
-from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.core.values import estimate_tokens
 from amem_integrations.testing.script import Script
 
 __all__ = ["LLMCall", "ScriptedFunctionCallingLLM", "ScriptedLLM", "call_tool"]

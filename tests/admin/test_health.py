@@ -18,7 +18,7 @@ from amem_integrations.embedders.embedder import NamedEmbedder
 from amem_integrations.lifecycle.audits import audit
 from amem_integrations.lifecycle.co_use import clusters_of, echo_index
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
-from amem_integrations.recall.dedupe import same_as
+from amem_integrations.recall.rerank import same_as
 from amem_integrations.revisions.proposals import Proposal, proposal_point
 from amem_integrations.testing import HashEmbedder
 from tests.lifecycle.days import START as NOW

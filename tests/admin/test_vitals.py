@@ -11,7 +11,7 @@ from amem_integrations.core.note import Link, Note, Status, make_note, note_id
 from amem_integrations.core.status import Life, Tier
 from amem_integrations.lifecycle.confidence import confidence
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY as POLICY
-from amem_integrations.recall.dedupe import same_as
+from amem_integrations.recall.rerank import same_as
 from amem_integrations.revisions.change import revised
 from amem_integrations.revisions.entry import Entry
 from tests.lifecycle.days import START as NOW

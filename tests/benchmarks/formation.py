@@ -28,7 +28,7 @@ from pydantic import PrivateAttr
 from amem_integrations import AgenticMemory, FormationOptions, Note
 from amem_integrations.cli.demo import messages as turns
 from amem_integrations.core.io import run
-from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.core.values import estimate_tokens
 from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.formation.commit import commit
 from amem_integrations.formation.graph import STEPS

@@ -1,97 +1,45 @@
-"""One operation, driven in every form: awaited, at once, with canned answers, in a graph.
-
-The operation below is written for these tests; it asks for everything that an io can give.
-"""
+"""Operations in both forms: driven at once by `run`, awaited, side by side by `gather`."""
 
 import asyncio
-import operator
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, TypedDict
+import gc
+import warnings
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from inspect import CORO_CLOSED, getcoroutinestate
+from itertools import pairwise
+from typing import Any, TypedDict
 
 import pytest
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.errors import GraphInterrupt
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
-from amem_integrations.core.engine import Point, Query, Scored, SparseVector
-from amem_integrations.core.filters import EVERYTHING
+from amem_integrations.core.engine import Point
 from amem_integrations.core.io import IO, AsyncIO, Clock, SyncIO, run
-from amem_integrations.errors import StoreError
+from amem_integrations.errors import AnalysisError, StoreError
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-TEXTS = ["cache", "violin", "tea"]
-ANSWER = {"found": ["cache", "violin", "tea"], "said": "said to 3", "doubled": 6}
+REQUEST = ChatRequest("fuse", [Message("user", "three")], {})
 
 
-async def summarise(io: IO, texts: Sequence[str]) -> dict[str, Any]:
-    """Embed, store, search side by side, ask a model, run a runnable, wait."""
-    started = io.now()
-    vectors = await io.embed(texts)
-    points = [
-        Point(text, {"text": text}, [vector], io.sparse.document(text))
-        for text, vector in zip(texts, vectors, strict=True)
-    ]
-    await io.engine.insert(points)
-    found = await io.gather(*(nearest(io, text) for text in texts))
-    reply = await io.chat(ChatRequest("fuse", [Message("user", str(len(found)))], {}))
-    doubled = await io.invoke(RunnableLambda(lambda number: number * 2), len(found))
-    await io.sleep(0.0)
-    assert io.now() > started
-    return {"found": found, "said": reply.text, "doubled": doubled}
+class World:
+    """An engine, an encoder, an embedder and a chat model; its async methods suspend."""
 
-
-async def nearest(io: IO, text: str) -> str:
-    vector = await io.embed_query(text)
-    (best,) = await io.engine.query([Query(vector, EVERYTHING, 1)])
-    return best[0].id
-
-
-# -- a small world ---------------------------------------------------------------------------
-
-
-@dataclass
-class Shelf:
-    """As much of an engine as the operation needs; `pause` is what each call awaits."""
-
-    pause: Callable[[], Coroutine[Any, Any, None]] | None = None
-    points: dict[str, Point] = field(default_factory=dict[str, Point])
-    inserts: int = 0
-
-    async def _wait(self) -> None:
-        if self.pause is not None:
-            await self.pause()
+    def __init__(self) -> None:
+        self.points: list[Point] = []
 
     async def insert(self, points: Sequence[Point]) -> frozenset[str]:
-        await self._wait()
-        self.inserts += 1
-        taken = frozenset(point.id for point in points if point.id in self.points)
-        self.points |= {point.id: point for point in points if point.id not in taken}
-        return taken
-
-    async def query(self, queries: Sequence[Query]) -> list[list[Scored]]:
-        await self._wait()
-        return [self._ranked(query) for query in queries]
-
-    def _ranked(self, query: Query) -> list[Scored]:
-        assert isinstance(query.vector, list)
-        scored = [
-            Scored(point.id, sum(map(operator.mul, query.vector, point.dense[0])))
-            for point in self.points.values()
-        ]
-        return sorted(scored, key=lambda each: -each.score)[: query.limit]
-
-
-class Letters:
-    """Embeds a text as the letters it has, and answers how many texts it was told of."""
-
-    name = "letters"
+        self.points += points
+        return frozenset()
 
     def embed_query(self, text: str) -> list[float]:
-        return [float(text.count(letter)) for letter in "abcdefghijklmnopqrstuvwxyz"]
+        return [float(len(text))]
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [self.embed_query(text) for text in texts]
@@ -104,11 +52,6 @@ class Letters:
         await asyncio.sleep(0)
         return self.embed_documents(texts)
 
-    def document(self, text: str) -> SparseVector:
-        return SparseVector((len(text),), (1.0,))
-
-    query = document
-
     def complete(self, request: ChatRequest) -> ChatReply:
         return ChatReply(f"said to {request.messages[0].content}")
 
@@ -117,228 +60,288 @@ class Letters:
         return self.complete(request)
 
 
-def sync_io(shelf: Any = None) -> SyncIO:
-    return SyncIO(shelf or Shelf(), Letters(), Letters(), Letters())
+def sync_io() -> Any:
+    return SyncIO(*[World()] * 4)  # type: ignore[arg-type]
 
 
-def async_io(shelf: Any = None) -> AsyncIO:
-    return AsyncIO(shelf or Shelf(lambda: asyncio.sleep(0)), Letters(), Letters(), Letters())
+def async_io() -> Any:
+    return AsyncIO(*[World()] * 4)  # type: ignore[arg-type]
 
 
-@dataclass
-class Canned:
-    """An io and an engine in one that answers from a script and keeps what it was asked."""
-
-    answers: list[Any]
-    asked: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
-    now: Callable[[], datetime] = field(default_factory=Clock)
-    sparse: Any = field(default_factory=Letters)
-
-    @property
-    def engine(self) -> Any:
-        return self
-
-    def __getattr__(self, name: str) -> Any:
-        async def answer(*given: Any) -> Any:
-            self.asked.append((name, given[0] if len(given) == 1 else given))
-            answer = self.answers.pop(0)
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-
-        return answer
-
-    async def gather(self, *operations: Coroutine[Any, Any, Any]) -> list[Any]:
-        return [await operation for operation in operations]
+FORMS = pytest.mark.parametrize("form", [sync_io, async_io])
 
 
-# -- one operation, every form ---------------------------------------------------------------
+async def ask_everything(io: IO) -> dict[str, Any]:
+    started = io.now()
+    [vector] = await io.embed(["cache"])
+    await io.engine.insert([Point("a", {}, [vector])])
+    found = await io.gather(io.embed_query("cache"), io.embed_query("tea"))
+    reply = await io.chat(REQUEST)
+    doubled = await io.invoke(RunnableLambda(lambda number: number * 2), 3)
+    ran = await io.run_blocking(lambda: "ran")
+    await io.sleep(0.0)
+    assert io.now() > started
+    return {"found": found, "said": reply.text, "doubled": doubled, "ran": ran}
 
 
-def test_an_operation_is_driven_at_once() -> None:
-    assert run(summarise(sync_io(), TEXTS)) == ANSWER
+EVERYTHING = {"found": [[5.0], [3.0]], "said": "said to three", "doubled": 6, "ran": "ran"}
 
 
-async def test_an_operation_is_awaited() -> None:
-    assert await summarise(async_io(), TEXTS) == ANSWER
-
-
-async def test_the_sync_form_works_inside_a_running_loop() -> None:
-    assert asyncio.get_running_loop().is_running()
-    assert run(summarise(sync_io(), TEXTS)) == ANSWER
+async def test_one_operation_answers_the_same_in_both_forms_and_inside_a_loop() -> None:
+    assert run(ask_everything(sync_io())) == await ask_everything(async_io()) == EVERYTHING
 
 
 def test_the_async_form_works_in_one_loop_after_another() -> None:
     io = async_io()
     for _ in range(2):
-        assert asyncio.run(summarise(io, TEXTS)) == ANSWER
+        assert asyncio.run(ask_everything(io)) == EVERYTHING
 
 
-def test_an_operation_is_driven_with_canned_answers() -> None:
-    io = Canned(
-        [[[1.0]], frozenset[str](), [2.0], [[Scored("tea", 1.0)]], ChatReply("so"), 2, None]
-    )
-    assert run(summarise(io, ["tea"])) == {"found": ["tea"], "said": "so", "doubled": 2}
-    assert [name for name, _ in io.asked] == [
-        "embed",
-        "insert",
-        "embed_query",
-        "query",
-        "chat",
-        "invoke",
-        "sleep",
-    ]
-    assert io.asked[3][1] == [Query([2.0], EVERYTHING, 1)]
-
-
-def test_a_canned_failure_is_the_operation_s_own() -> None:
-    with pytest.raises(StoreError, match="down"):
-        run(summarise(Canned([[[1.0]], StoreError("down")]), ["tea"]))
-
-
-@pytest.mark.parametrize("form", [sync_io, async_io])
+@FORMS
 def test_asking_a_model_that_was_not_given_says_so(form: Callable[[], Any]) -> None:
-    io = replace(form(), chat_model=None)
     with pytest.raises(RuntimeError, match="none was given"):
-        asyncio.run(summarise(io, TEXTS))
+        asyncio.run(ask_everything(replace(form(), chat_model=None)))
 
 
-# -- in a graph ------------------------------------------------------------------------------
+# -- run -------------------------------------------------------------------------------------
+
+
+def suspending(cleaned: list[str]) -> Coroutine[Any, Any, str]:
+    async def operation() -> str:
+        try:
+            await asyncio.sleep(0)
+            return "never"
+        finally:
+            cleaned.append("up")
+
+    return operation()
+
+
+def test_an_operation_that_suspends_on_something_else_is_refused_and_closed() -> None:
+    cleaned: list[str] = []
+    operation = suspending(cleaned)
+    with pytest.raises(RuntimeError, match="suspended on something other than io"):
+        run(operation)
+    assert getcoroutinestate(operation) == CORO_CLOSED
+    assert cleaned == ["up"]
+
+
+async def test_a_future_that_is_done_can_be_awaited_and_one_that_is_not_is_refused() -> None:
+    future = asyncio.get_running_loop().create_future()
+
+    async def operation() -> str:
+        return await future
+
+    with pytest.raises(RuntimeError, match="suspended"):
+        run(operation())
+    future.set_result("here")
+    assert run(operation()) == "here"
+
+
+def test_an_operation_may_clean_up_through_its_io_when_it_is_closed() -> None:
+    io = sync_io()
+
+    async def operation() -> None:
+        try:
+            await asyncio.sleep(0)
+        finally:
+            await io.engine.insert([Point("a", {})])
+
+    with pytest.raises(RuntimeError, match="suspended"):
+        run(operation())
+    assert io.engine.points == [Point("a", {})]
+
+
+@pytest.mark.parametrize("error", [StoreError("x"), GraphInterrupt(()), KeyboardInterrupt()])
+def test_the_error_of_an_operation_is_raised(error: BaseException) -> None:
+    async def operation() -> None:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        run(operation())
+    assert caught.value is error
+
+
+# -- gather ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def no_warnings() -> Iterator[None]:
+    """Nothing warns, not even a coroutine that is thrown away unawaited."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+        gc.collect()
+    assert [str(warning.message) for warning in caught] == []
+
+
+@FORMS
+async def test_results_come_in_the_order_of_the_operations(form: Callable[[], Any]) -> None:
+    io = form()
+
+    async def after(turns: int) -> int:
+        for _ in range(turns):
+            await io.sleep(0)
+        return turns
+
+    assert await io.gather() == []
+    assert await io.gather(*map(after, [3, 0, 2, 1])) == [3, 0, 2, 1]
+    rows = (io.gather(after(n), after(n + 1)) for n in (1, 4))
+    assert await io.gather(*rows) == [[1, 2], [4, 5]]
+
+
+@FORMS
+async def test_the_first_error_is_raised_plain_and_the_rest_given_up(
+    form: Callable[[], Any],
+) -> None:
+    io, finished = form(), list[int]()
+
+    async def failing() -> None:
+        await io.sleep(0)
+        try:
+            raise TimeoutError("slow")
+        except TimeoutError as error:
+            raise AnalysisError("no", reason="refusal", retryable=False) from error
+
+    async def waiting(number: int) -> None:
+        for _ in range(50):
+            await io.sleep(0)
+        finished.append(number)
+
+    with no_warnings(), pytest.raises(AnalysisError, match="no") as caught:
+        await io.gather(failing(), waiting(1), waiting(2))
+    assert isinstance(caught.value.__cause__, TimeoutError)
+    assert finished == []
+
+
+@FORMS
+async def test_an_error_keeps_what_was_being_handled_when_it_arose(
+    form: Callable[[], Any],
+) -> None:
+    async def failing() -> None:
+        try:
+            raise TimeoutError("slow")
+        except TimeoutError:
+            raise StoreError("no")  # noqa: B904 - what is tested
+
+    with pytest.raises(StoreError) as caught:
+        await form().gather(failing())
+    assert isinstance(caught.value.__context__, TimeoutError)
+
+
+@FORMS
+@pytest.mark.parametrize("error", [GraphInterrupt(()), ExceptionGroup("two", [ValueError()])])
+async def test_any_kind_of_error_is_raised_as_it_is(
+    form: Callable[[], Any], error: Exception
+) -> None:
+    async def failing() -> None:
+        raise error
+
+    with no_warnings(), pytest.raises(type(error)) as caught:
+        await form().gather(failing(), failing())
+    assert caught.value is error
+
+
+def test_a_gathered_operation_that_suspends_is_refused_and_the_rest_closed() -> None:
+    operations = [suspending([]) for _ in range(3)]
+    with no_warnings(), pytest.raises(RuntimeError, match="suspended"):
+        run(sync_io().gather(*operations))
+    assert {getcoroutinestate(operation) for operation in operations} == {CORO_CLOSED}
+
+
+async def test_gathered_operations_overlap_when_awaited() -> None:
+    barrier = asyncio.Barrier(5)
+
+    async def meeting() -> None:
+        await barrier.wait()
+
+    async with asyncio.timeout(10):
+        await async_io().gather(*(meeting() for _ in range(5)))
+
+
+async def test_cancelling_whoever_waits_cancels_what_was_gathered() -> None:
+    cancelled: list[int] = []
+
+    async def endless(number: int) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(number)
+            raise
+
+    task = asyncio.create_task(async_io().gather(endless(1), endless(2)))
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert sorted(cancelled) == [1, 2]
 
 
 class State(TypedDict, total=False):
-    texts: list[str]
-    result: dict[str, Any]
     answer: str
-    log: Annotated[list[str], operator.add]
 
 
-@dataclass
-class Graph:
-    """An operation's node, a node that only interrupts, and an operation's node again."""
-
-    checkpointer: Any = None
-    shelf: Shelf = field(default_factory=Shelf)
-    waiting: Shelf = field(default_factory=lambda: Shelf(lambda: asyncio.sleep(0)))
-
-    def compiled(self, *, review: bool) -> Any:
-        builder = StateGraph(State)
-        builder.add_node("first", self._node("first"))
-        builder.add_node("last", self._node("last"))
-        builder.add_edge(START, "first")
-        if review:
-            builder.add_node("review", lambda state: {"answer": interrupt("go on?")})
-            builder.add_edge("first", "review")
-            builder.add_edge("review", "last")
-        else:
-            builder.add_edge("first", "last")
-        builder.add_edge("last", END)
-        return builder.compile(checkpointer=self.checkpointer)
-
-    def _node(self, name: str) -> Any:
-        async def operation(io: IO, state: State) -> dict[str, Any]:
-            return {"result": await summarise(io, state.get("texts", [])), "log": [name]}
-
-        async def awaited(state: State) -> dict[str, Any]:
-            return await operation(async_io(self.waiting), state)
-
-        return RunnableLambda(
-            lambda state: run(operation(sync_io(self.shelf), state)), afunc=awaited, name=name
-        )
-
-
-INPUT: State = {"texts": TEXTS}
-STEPS = [
-    {"first": {"result": ANSWER, "log": ["first"]}},
-    {"last": {"result": ANSWER, "log": ["last"]}},
-]
-
-
-def test_a_node_runs_an_operation_under_invoke() -> None:
-    graph = Graph()
-    final = graph.compiled(review=False).invoke(INPUT)
-    assert (final["result"], final["log"]) == (ANSWER, ["first", "last"])
-    assert (graph.shelf.inserts, graph.waiting.inserts) == (2, 0)
-
-
-async def test_a_node_runs_an_operation_under_ainvoke() -> None:
-    graph = Graph()
-    final = await graph.compiled(review=False).ainvoke(INPUT)
-    assert (final["result"], final["log"]) == (ANSWER, ["first", "last"])
-    assert (graph.shelf.inserts, graph.waiting.inserts) == (0, 2)
-
-
-def test_a_node_runs_an_operation_under_stream() -> None:
-    assert list(Graph().compiled(review=False).stream(INPUT, stream_mode="updates")) == STEPS
-
-
-async def test_a_node_runs_an_operation_under_astream() -> None:
-    stream = Graph().compiled(review=False).astream(INPUT, stream_mode="updates")
-    assert [step async for step in stream] == STEPS
-
-
-THREAD: Any = {"configurable": {"thread_id": "t"}}
-
-
-def test_a_resumed_graph_does_not_repeat_finished_operations() -> None:
-    shapes = Graph(InMemorySaver())
-    graph = shapes.compiled(review=True)
-    stopped = graph.invoke(INPUT, THREAD)
-    assert stopped["__interrupt__"][0].value == "go on?"
-    assert (stopped["log"], shapes.shelf.inserts) == (["first"], 1)
-    final = graph.invoke(Command(resume="yes"), THREAD)
-    assert (final["answer"], final["log"], shapes.shelf.inserts) == ("yes", ["first", "last"], 2)
-
-
-async def test_a_graph_resumed_asynchronously_does_not_repeat_finished_operations() -> None:
-    shapes = Graph(InMemorySaver())
-    graph = shapes.compiled(review=True)
-    stopped = [step async for step in graph.astream(INPUT, THREAD, stream_mode="updates")]
-    assert [next(iter(step)) for step in stopped] == ["first", "__interrupt__"]
-    assert shapes.waiting.inserts == 1
-    final = await graph.ainvoke(Command(resume="yes"), THREAD)
-    assert (final["answer"], final["log"], shapes.waiting.inserts) == ("yes", ["first", "last"], 2)
-
-
-def test_a_graph_stopped_in_one_form_can_be_resumed_in_the_other() -> None:
-    shapes = Graph(InMemorySaver())
-    graph = shapes.compiled(review=True)
-    graph.invoke(INPUT, THREAD)
-    final = asyncio.run(graph.ainvoke(Command(resume="yes"), THREAD))
-    assert final["log"] == ["first", "last"]
-    assert (shapes.shelf.inserts, shapes.waiting.inserts) == (1, 1)
-
-
-class Interrupting(Letters):
+class Interrupting(World):
     """A chat model that asks a person, as one does that has human-reviewed tools."""
 
     def complete(self, request: ChatRequest) -> ChatReply:
         return ChatReply(str(interrupt("may I?")))
 
-    async def acomplete(self, request: ChatRequest) -> ChatReply:
-        return self.complete(request)
 
-
-@pytest.mark.parametrize("form", [sync_io, async_io])
+@FORMS
 async def test_an_interrupt_inside_gathered_operations_reaches_the_graph(
     form: Callable[[], Any],
 ) -> None:
     io = replace(form(), chat_model=Interrupting())
 
     async def operation(state: State) -> State:
-        ask = ChatRequest("fuse", [], {})
-        replies = await io.gather(*(io.chat(ask) for _ in range(2)))
+        replies = await io.gather(*(io.chat(REQUEST) for _ in range(2)))
         return {"answer": replies[0].text}
 
     builder = StateGraph(State).add_node("ask", operation).add_edge(START, "ask")
     graph = builder.compile(checkpointer=InMemorySaver())
-    stopped = await graph.ainvoke({}, THREAD)
+    thread: Any = {"configurable": {"thread_id": "t"}}
+    stopped = await graph.ainvoke({}, thread)
     assert stopped["__interrupt__"][0].value == "may I?"
+    assert await graph.ainvoke(Command(resume="yes"), thread) == {"answer": "yes"}
 
 
-def test_a_clock_follows_its_source_back_where_that_is_more_than_a_minute() -> None:
-    times = iter([NOON + timedelta(days=9), NOON, NOON - timedelta(seconds=5), NOON])
+# -- the clock -------------------------------------------------------------------------------
+
+
+def test_the_clock_never_gives_an_instant_twice_to_any_thread() -> None:
+    clock = Clock()
+
+    def read(_: int) -> list[datetime]:
+        return [clock() for _ in range(500)]
+
+    with ThreadPoolExecutor(8) as pool:
+        threads = list(pool.map(read, range(8)))
+    for times in threads:
+        assert all(one < next_ for one, next_ in pairwise(times))
+    assert len({moment for times in threads for moment in times}) == 4000
+
+
+@pytest.mark.parametrize(
+    ("source", "read"),
+    [
+        # A clock that stands still or goes back a little goes on by microseconds.
+        ([0, 0, -59, 0, 1], [0, 1e-6, 2e-6, 3e-6, 1]),
+        # One that was set back by more than a minute is followed.
+        ([900, 0, -5, 0], [900, 0, 1e-6, 2e-6]),
+    ],
+)
+def test_the_clock_goes_forward_unless_its_source_is_set_back(
+    source: list[float], read: list[float]
+) -> None:
+    times = iter([NOON + timedelta(seconds=second) for second in source])
     clock = Clock(lambda: next(times))
-    read = [clock() for _ in range(4)]
-    assert read[0] == NOON + timedelta(days=9)
-    assert read[1:] == [NOON + timedelta(microseconds=n) for n in range(3)]
+    assert [clock() for _ in source] == [NOON + timedelta(seconds=second) for second in read]
+
+
+@pytest.mark.parametrize("zone", [None, timezone(timedelta(hours=8))], ids=["naive", "eastern"])
+def test_a_clock_of_another_zone_is_brought_to_utc(zone: timezone | None) -> None:
+    given = datetime(2026, 3, 1, 12, tzinfo=zone)
+    moment = Clock(lambda: given)()
+    assert moment == (given if zone else given.replace(tzinfo=UTC))
+    assert moment.tzinfo is Clock()().tzinfo is UTC

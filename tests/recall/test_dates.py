@@ -33,6 +33,8 @@ NOW = datetime(2026, 3, 11, 15, 30, tzinfo=UTC)  # a Wednesday
         ("Where will they be in May?", Days(None, 5)),
         ("Where did they go in 2022?", Days(2022)),
         ("Who called yesterday?", Days(2026, 3, 10)),
+        ("Who called ye\u017fterday?", Days(2026, 3, 10)),
+        ("Who called last \u017funday?", Days(2026, 3, 8)),
         ("What is planned for today?", Days(2026, 3, 11)),
         ("What was decided last week?", Days(2026, 3, 2, 7)),
         ("What was decided this week?", Days(2026, 3, 9, 7)),

@@ -1,19 +1,14 @@
 """Duplicates and diversity: which of the notes found take the places."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from amem_integrations import AgenticMemory
-from amem_integrations.core.io import run
 from amem_integrations.core.note import Hit, make_note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.recall.dedupe import diversify, fold_duplicates, same_as
-from amem_integrations.recall.search import DEPTH, search
-from amem_integrations.recall.signals import RecallOptions
-from tests.recall.canned import Canned
+from amem_integrations.recall.rerank import diversify, fold_duplicates, same_as
+from amem_integrations.recall.search import DEPTH
 from tests.support import open_memory
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -67,58 +62,19 @@ def test_the_same_words_of_another_speaker_are_another_note() -> None:
     )
 
 
-def test_of_notes_that_say_the_same_the_best_takes_the_place() -> None:
+def test_a_duplicate_comes_after_the_others_if_a_place_is_left() -> None:
     hits = [hit("tea", 3, key="a"), hit("Tea!", 2, key="b"), hit("coffee", 1)]
     assert texts(fold_duplicates(hits, 2, {})) == ["tea", "coffee"]
-
-
-def test_a_duplicate_stays_where_nothing_else_takes_the_place() -> None:
-    hits = [hit("tea", 3, key="a"), hit("Tea!", 2, key="b"), hit("coffee", 1)]
     assert texts(fold_duplicates(hits, 3, {})) == ["tea", "coffee", "Tea!"]
 
 
-@pytest.fixture
-def crowded() -> Iterator[AgenticMemory]:
-    """Thirty times the same, and five other notes on the matter."""
-    with open_memory(formation="off") as memory:
-        memory.add_many(
-            [{"content": "The cache uses LRU eviction" + "!" * (n % 3)} for n in range(30)]
-            + [{"content": f"Eviction of the cache, remark {n}"} for n in "abcde"]
-        )
-        yield memory
-
-
-def test_duplicates_do_not_fill_the_places_of_a_search(crowded: AgenticMemory) -> None:
-    found = crowded.search("LRU eviction of the cache", k=6)
-    assert len({same_as(each.note) for each in found}) == 6
-    assert "LRU" in found[0].note.content
-
-
-def test_more_duplicates_than_a_list_is_long_do_not_fill_the_places_either() -> None:
+def test_more_duplicates_than_a_list_is_long_do_not_fill_the_places() -> None:
     with open_memory(formation="off") as memory:
         same = {"content": "The cache uses LRU eviction"}
         memory.add_many([{**same, "key": str(n)} for n in range(2 * DEPTH)])
         memory.add_many([f"Eviction of the cache, remark {n}" for n in "abcde"])
         found = memory.search("LRU eviction of the cache", k=6)
     assert len({same_as(each.note) for each in found}) == 6
-
-
-def test_with_more_places_than_notes_every_duplicate_is_found_best_first(
-    crowded: AgenticMemory,
-) -> None:
-    found = crowded.search("LRU eviction of the cache", k=50)
-    assert len(found) == 35
-    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
-
-
-def test_folding_can_be_switched_off(canned: Canned) -> None:
-    for name in ("tea", "Tea", "coffee"):
-        canned.add(name)
-    for fold, expected in ((True, ["tea", "coffee"]), (False, ["tea", "Tea"])):
-        canned.answer({"tea": 0.9, "Tea": 0.8, "coffee": 0.1})
-        options = RecallOptions(fold=fold)
-        found = run(search(canned.io, "of", namespace=NS, k=2, hops=0, options=options))
-        assert texts(found) == expected
 
 
 # -- diversity ----------------------------------------------------------------------------------
@@ -132,18 +88,10 @@ ALIKE = [
 ]
 
 
-def test_without_diversity_the_best_are_taken() -> None:
-    assert texts(diversify(ALIKE, 2, 0.0)) == texts(ALIKE[:2])
-
-
 def test_with_diversity_what_is_much_like_a_better_one_gives_way() -> None:
     assert texts(diversify(ALIKE, 2, 0.5)) == ["green tea in the morning", "a boat called Susie"]
-
-
-def test_the_best_is_always_chosen_and_no_more_than_there_are() -> None:
-    for diversity in (0.1, 1.0):
-        assert texts(diversify(ALIKE, 9, diversity)) == texts(ALIKE)
-        assert texts(diversify(ALIKE, 1, diversity)) == texts(ALIKE[:1])
+    assert texts(diversify(ALIKE, 2, 0.0)) == texts(ALIKE[:2])
+    assert texts(diversify(ALIKE, 9, 1.0)) == texts(ALIKE)
 
 
 def test_equal_scores_are_told_apart_by_likeness_alone() -> None:

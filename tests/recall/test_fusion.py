@@ -37,25 +37,6 @@ def test_every_note_that_a_signal_knows_is_ranked_once_best_first(
     assert ranked == sorted(ranked, key=lambda found: (-found.score, found.id))
 
 
-@given(signals, weights)
-def test_the_order_of_signals_changes_nothing(
-    signals: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]
-) -> None:
-    turned = {name: signals[name] for name in reversed(NAMES)}
-    assert [r.id for r in fuse(turned, weights)] == [r.id for r in fuse(signals, weights)]
-
-
-@given(signals, values, weights)
-def test_a_signal_of_weight_zero_changes_no_score(
-    signals: Mapping[str, Mapping[str, float]],
-    silent: Mapping[str, float],
-    weights: Mapping[str, float],
-) -> None:
-    before = {found.id: found.score for found in fuse(signals, weights)}
-    after = fuse({**signals, "date": silent}, {**weights, "date": 0.0})
-    assert {found.id: found.score for found in after if found.id in before} == before
-
-
 def test_equal_scores_stand_in_the_order_of_ids() -> None:
     ranked = fuse({"meaning": dict.fromkeys("dbca", 0.5)}, {"meaning": 1.0})
     assert [found.id for found in ranked] == list("abcd")

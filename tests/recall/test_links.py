@@ -74,15 +74,6 @@ def test_links_are_followed_against_their_direction_too(asked: Canned) -> None:
     assert (hit.via.source, hit.via.to) == (asked.id("linker"), asked.id("best"))
 
 
-def test_the_hit_names_the_link_that_led_to_it(asked: Canned) -> None:
-    asked.add("linked")
-    asked.add("best", links={"linked": 0.8})
-    asked.answer({"linked": 0.05})
-    via = by_name(find(asked))["linked"].via
-    assert via is not None
-    assert via.reason == "best goes with linked"
-
-
 def test_a_note_that_was_found_anyway_gains_from_a_link_and_keeps_its_own_score(
     asked: Canned,
 ) -> None:
@@ -121,14 +112,6 @@ def test_a_link_lifts_the_weaker_note_and_sends_no_echo_back(asked: Canned) -> N
     assert by_name(find(asked, hops=2))["best"].why.keys() == {"meaning", "words"}
 
 
-def test_a_weak_link_gives_less(asked: Canned) -> None:
-    asked.add("linked")
-    asked.add("best", links={"linked": 0.5})
-    asked.answer({"linked": 0.05})
-    hits = by_name(find(asked))
-    assert hits["linked"].score == pytest.approx(0.5 * 0.5 * hits["best"].score)
-
-
 @pytest.mark.parametrize(("weight", "confidence"), [(1.0, 0.1), (0.2, 0.5)])
 def test_a_way_that_is_hardly_believed_gives_less_in_proportion(
     asked: Canned, weight: float, confidence: float
@@ -159,20 +142,6 @@ def test_a_doubtful_way_gives_nothing_where_that_is_asked_for(asked: Canned) -> 
     assert "linked" not in names(find(asked, options=without_text(path=0.2, drop=True)))
 
 
-def test_a_doubtful_note_that_was_found_by_itself_keeps_its_score(asked: Canned) -> None:
-    asked.add("best", confidence=0.1)
-    asked.answer({})
-    doubted = by_name(find(asked, options=without_text(path=0.2)))["best"]
-    assert doubted.why.keys() == {"meaning", "words"}
-
-
-def test_a_note_of_no_confidence_is_not_reached(asked: Canned) -> None:
-    asked.add("linked", confidence=0.0)
-    asked.add("best", links={"linked": 1.0})
-    asked.answer({"linked": 0.05})
-    assert "linked" not in names(find(asked, options=without_text(path=0.2)))
-
-
 def test_of_several_paths_the_best_counts(asked: Canned) -> None:
     asked.add("linked")
     asked.add("best", links={"linked": 0.3})
@@ -182,16 +151,6 @@ def test_of_several_paths_the_best_counts(asked: Canned) -> None:
     linked = by_name(find(asked))["linked"]
     assert linked.via is not None
     assert linked.via.source == asked.id("second")
-
-
-def test_a_second_hop_is_weaker_than_the_first(asked: Canned) -> None:
-    asked.add("far")
-    asked.add("near", links={"far": 1.0})
-    asked.add("best", links={"near": 1.0})
-    asked.answer({"near": 0.05}, {"far": 0.01})
-    hits = by_name(find(asked, hops=2))
-    assert hits["near"].score == pytest.approx(0.5 * hits["best"].score)
-    assert hits["far"].score == pytest.approx(0.5 * hits["near"].score)
 
 
 def test_a_second_hop_starts_from_all_that_the_first_came_to(asked: Canned) -> None:

@@ -104,12 +104,6 @@ def test_notes_that_do_not_pass_make_room_for_others(by: str) -> None:
     assert len(engine.read) == len({*engine.read}) == 500
 
 
-def test_of_many_notes_no_more_are_asked_for_than_there_are() -> None:
-    engine = engine_of([float(n) for n in range(40)])
-    assert page("nearest", engine, limit=10**15, offset=38) == ["1", "0"]
-    assert engine.depths == [41]
-
-
 def test_a_note_that_went_meanwhile_is_left_out() -> None:
     engine = engine_of([3.0, 2.0, 1.0])
     gone = next(id for id, note in engine.notes.items() if note.key == "1")

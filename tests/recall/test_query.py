@@ -97,16 +97,6 @@ def test_with_an_assistant_who_says_i_asks_for_what_users_said(
     assert read_question(query, CHAT, NOW).about == about
 
 
-def test_without_speakers_nobody_is_asked_about() -> None:
-    question = read_question("What does Ann like?", (), NOW)
-    assert (question.text, question.about) == ("What does Ann like?", {})
-
-
-def test_names_of_scripts_without_spaces_are_found() -> None:
-    question = read_question("小明喜欢什么？", ("小明", "小红"), NOW)
-    assert (question.text, question.about) == ("喜欢什么？", {"小明": 1.0})
-
-
 @given(st.text(max_size=60), st.lists(st.text(min_size=1, max_size=12), max_size=4))
 def test_any_question_and_any_speakers_can_be_read(query: str, speakers: list[str]) -> None:
     question = read_question(query, speakers, NOW)

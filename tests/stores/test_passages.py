@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amem_integrations.core.note import Note, make_note
-from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.core.values import estimate_tokens
 from amem_integrations.stores.passages import (
     PASSAGE_TOKENS,
     passages,

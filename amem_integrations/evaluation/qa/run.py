@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
 from amem_integrations import __version__
-from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.core.values import estimate_tokens
 from amem_integrations.errors import AMemError, AnalysisError, InvalidInputError
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
 from amem_integrations.evaluation.qa.model import (

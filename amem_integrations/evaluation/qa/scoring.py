@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import TypeAlias
 
 from amem_integrations.core.io import Embedder
-from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.core.values import estimate_tokens
 from amem_integrations.evaluation import metrics
 from amem_integrations.evaluation.dataset import Conversation, Question
 from amem_integrations.evaluation.qa.readers import Judge, gold_of

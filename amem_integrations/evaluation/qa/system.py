@@ -15,7 +15,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_expo
 from amem_integrations.analysts import prompts as schemas
 from amem_integrations.core.analysis import ChatRequest, Message
 from amem_integrations.core.io import ChatModel
-from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.core.values import estimate_tokens
 from amem_integrations.embedders.dense import NamedEmbedder
 from amem_integrations.errors import AnalysisError, InvalidInputError
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn

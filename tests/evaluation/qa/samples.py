@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from amem_integrations.core.analysis import ChatReply, ChatRequest
-from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.core.values import estimate_tokens
 from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question, Turn
 from amem_integrations.evaluation.formats import read_dataset

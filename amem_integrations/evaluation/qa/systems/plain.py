@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from amem_integrations.core.tokens import estimate_tokens
+from amem_integrations.core.values import estimate_tokens
 from amem_integrations.embedders.sparse import resolve_sparse
 from amem_integrations.evaluation.dataset import Conversation, Question
 from amem_integrations.evaluation.qa.system import (
