@@ -39,17 +39,9 @@ class Admin(MemoryPart):
         """
         return await pipeline.retry(self._wiring, io)
 
-    aretry = async_form(retry)
-
     @sync_form
     async def forget_namespace(self, io: IO, namespace: NamespaceLike) -> Forgotten:
         """Delete every note of exactly this namespace, and its usage records.
-
-        Args:
-            namespace: one label or several.
-
-        Returns:
-            What was removed.
 
         Examples:
             >>> _ = memory.add_many(["Tea at four", "Coffee at five"], namespace=("org", "calvin"))
@@ -65,8 +57,6 @@ class Admin(MemoryPart):
         wiring.recalls.drop(namespace)
         return forgotten
 
-    aforget_namespace = async_form(forget_namespace)
-
     @sync_form
     async def forget_where(
         self, io: IO, filter: Mapping[str, Any], *, namespace: NamespaceLike
@@ -77,10 +67,6 @@ class Admin(MemoryPart):
 
         Args:
             filter: conditions, as for `search`.
-            namespace: one label or several.
-
-        Returns:
-            What was removed, and what must be formed again without it.
 
         Raises:
             InvalidFilterError: the filter is invalid or empty.
@@ -100,8 +86,6 @@ class Admin(MemoryPart):
             wiring, io, wiring.formation, unformed={namespace: forgotten.unformed}
         )
         return forgotten
-
-    aforget_where = async_form(forget_where)
 
     @sync_form
     async def health(self, io: IO, namespace: NamespaceLike | None = None) -> Health:
@@ -127,8 +111,6 @@ class Admin(MemoryPart):
         policy, kept = wiring.policy or DEFAULT_POLICY, wiring.policy is not None
         return await measure(io, as_namespace(namespace), policy, ledger, lenses, kept=kept)
 
-    ahealth = async_form(health)
-
     def count_event(self, event: str) -> None:
         """Count an event, such as what an adapter skipped, for `health` to show.
 
@@ -153,8 +135,6 @@ class Admin(MemoryPart):
         """
         return await check(io)
 
-    acheck = async_form(check)
-
     @sync_form
     async def repair(self, io: IO) -> list[Finding]:
         """Repair what `check` finds, without losing content, and return the findings.
@@ -174,15 +154,10 @@ class Admin(MemoryPart):
         await pipeline.have_formed(wiring, io, wiring.formation, unformed=repaired.unformed)
         return repaired.findings
 
-    arepair = async_form(repair)
-
     def export(self, namespace: NamespaceLike) -> Iterator[str]:
         """Yield a namespace as lines of JSON: a header, then one line a note, oldest first.
 
         A line holds the note, its links and its history, without a line end. Vectors are left out.
-
-        Args:
-            namespace: one label or several.
 
         Examples:
             >>> _ = memory.add("Tea at four", namespace="house")
@@ -245,8 +220,6 @@ class Admin(MemoryPart):
         await pipeline.have_formed(wiring, io, wiring.formation, unformed=unformed)
         return imported
 
-    aimport_ = async_form(import_)
-
     @sync_form
     async def copy_to(
         self, io: IO, other: "MemoryPart", *, progress: Progress | None = None
@@ -278,6 +251,15 @@ class Admin(MemoryPart):
         target = other._sync if io is self._sync else other._async
         return await copy(io, target, progress)
 
+    # -- the async forms -----------------------------------------------------------------------
+
+    aretry = async_form(retry)
+    aforget_namespace = async_form(forget_namespace)
+    aforget_where = async_form(forget_where)
+    ahealth = async_form(health)
+    acheck = async_form(check)
+    arepair = async_form(repair)
+    aimport_ = async_form(import_)
     acopy_to = async_form(copy_to)
 
 

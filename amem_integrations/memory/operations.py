@@ -91,7 +91,7 @@ class Adapter(MemoryPart):
 
 
 def address_of(
-    note: NoteLike | None, namespace: NamespaceLike | None, key: str | None = None
+    note: NoteLike | None, namespace: NamespaceLike | None = None, key: str | None = None
 ) -> tuple[str, Namespace]:
     """Return id and namespace of a note given as such, by its id, or by its key."""
     if (note is None) == (key is None):

@@ -17,7 +17,7 @@ from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphInterrupt
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import interrupt
 
 from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
 from amem_integrations.core.engine import Point
@@ -303,7 +303,6 @@ async def test_an_interrupt_inside_gathered_operations_reaches_the_graph(
     thread: Any = {"configurable": {"thread_id": "t"}}
     stopped = await graph.ainvoke({}, thread)
     assert stopped["__interrupt__"][0].value == "may I?"
-    assert await graph.ainvoke(Command(resume="yes"), thread) == {"answer": "yes"}
 
 
 # -- the clock -------------------------------------------------------------------------------

@@ -49,21 +49,11 @@ def test_an_item_comes_back_from_the_store_as_it_was(of: list[str]) -> None:
     assert note_from(note_point(note, [], None)).texts == tuple(of)
 
 
-def test_blank_and_repeated_texts_are_left_out() -> None:
-    assert item("tea", " ", "tea", "", "coffee").texts == ("tea", "coffee")
-
-
 def test_without_text_there_is_nothing_to_form() -> None:
     note = item(" ")
     assert (note.content, note.texts, note.status) == ("", (), Status.FORMED)
     assert passages(note) == []
     assert item("tea").status is Status.RAW
-
-
-def test_a_long_text_is_embedded_in_passages() -> None:
-    found = passages(item("The weather is fine today. " * 100, "short"))
-    assert len(found) > 3
-    assert found[-1] == "short"
 
 
 def test_a_plain_note_has_its_content_for_value() -> None:

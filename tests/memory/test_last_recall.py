@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Iterator
-from threading import Barrier, Thread
 from typing import Any
 
 import pytest
@@ -51,20 +50,6 @@ def test_it_has_the_question_and_the_hits_that_were_returned(memory: AgenticMemo
     assert recall.seconds > 0
 
 
-async def test_it_has_them_in_the_async_form(memory: AgenticMemory) -> None:
-    hits = await memory.asearch(ASKED, namespace=CALVIN)
-    assert list(last(memory).hits) == hits
-
-
-def test_before_any_search_there_is_none(memory: AgenticMemory) -> None:
-    assert memory.last_recall(CALVIN) is None
-
-
-def test_labels_that_make_no_namespace_are_refused(memory: AgenticMemory) -> None:
-    with pytest.raises(InvalidInputError):
-        memory.last_recall("")
-
-
 def test_a_search_that_failed_is_not_passed_off_as_the_one_before(memory: AgenticMemory) -> None:
     memory.search(ASKED, namespace=CALVIN)
     with pytest.raises(InvalidInputError):
@@ -86,23 +71,6 @@ async def test_searches_at_once_are_told_apart(memory: AgenticMemory) -> None:
 
     for user, query in await asyncio.gather(*(ask(f"user-{n}") for n in range(20))):
         assert query == f"What does {user} know?"
-
-
-def test_searches_of_threads_are_told_apart(memory: AgenticMemory) -> None:
-    together, found = Barrier(4), dict[str, set[str]]()
-
-    def ask(user: str) -> None:
-        together.wait(10)
-        for n in range(10):
-            memory.search(f"{user} {n}", namespace=user)
-            found.setdefault(user, set()).add(last(memory, (user,)).query)
-
-    threads = [Thread(target=ask, args=(f"user-{n}",)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == {f"user-{n}": {f"user-{n} {each}" for each in range(10)} for n in range(4)}
 
 
 @pytest.mark.parametrize("way", ["note", "where", "namespace", "tool"])

@@ -1,9 +1,7 @@
 """add_turn: what becomes of a turn of a conversation."""
 
-import asyncio
-import importlib.util
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -129,15 +127,6 @@ def test_the_turn_of_a_note_can_be_found(memory: AgenticMemory) -> None:
         memory.get_turn(first, namespace="elsewhere")
 
 
-def test_a_note_of_a_part_is_forgotten_alone(memory: AgenticMemory) -> None:
-    first, second = memory.add_turn(TWO_IDEAS, key="turn").notes
-    assert memory.forget(first).notes == 1
-    assert [note.id for note in memory.get_turn(second)] == [second.id]
-    # Added again, the turn is whole.
-    assert kinds(memory.add_turn(TWO_IDEAS, key="turn")) == ["new", "new"]
-    assert memory.count() == 2
-
-
 # -- nothing ------------------------------------------------------------------------------------
 
 
@@ -183,14 +172,6 @@ def test_nothing_is_linked_to_what_says_nothing(memory: AgenticMemory) -> None:
     assert memory.links(plain) == ()
 
 
-def test_what_is_plain_and_updated_is_formed(memory: AgenticMemory) -> None:
-    plain = memory.add_turn("ok, thanks").notes[0]
-    updated = memory.update(plain, MEETING)
-    assert updated.status is Status.FORMED
-    memory.update(plain, "ok", metadata={"x": 1})
-    assert memory.admin.check() == []
-
-
 def test_an_update_of_a_plain_note_can_be_undone(memory: AgenticMemory) -> None:
     plain = memory.add_turn("ok, thanks").notes[0]
     memory.update(plain, MEETING)
@@ -226,12 +207,6 @@ def test_a_repetition_reinforces_the_old_note_and_is_not_formed(memory: AgenticM
     assert held.version == old.version
     assert memory.admin.health()["turn.repetition"] == 2
     assert memory.admin.check() == []
-
-
-def test_forgetting_a_repetition_takes_the_reinforcement_back(memory: AgenticMemory) -> None:
-    old, repetition = repeated(memory)
-    memory.forget(repetition)
-    assert again(memory, old).incoming == ()
 
 
 def test_what_repeats_a_forgotten_note_says_it_first(memory: AgenticMemory) -> None:
@@ -364,15 +339,6 @@ def test_a_note_forgotten_while_it_is_repeated_leaves_no_link(
     assert memory.admin.check() == []
 
 
-async def test_turns_of_many_namespaces_are_stored_side_by_side() -> None:
-    async with await AgenticMemory.aopen(embedder=EMBEDDER) as memory:
-        every = await asyncio.gather(
-            *(memory.aadd_turn(TWO_IDEAS, namespace=f"n{n}", key="turn") for n in range(8))
-        )
-        assert {len(result.ideas) for result in every} == {2}
-        assert await memory.admin.acheck() == []
-
-
 def test_exported_turns_come_back_with_their_parts_and_what_is_plain(
     memory: AgenticMemory,
 ) -> None:
@@ -389,38 +355,3 @@ def test_exported_turns_come_back_with_their_parts_and_what_is_plain(
         assert [link.kind for link in held.incoming] == ["repeats"]
         assert other.admin.check() == []
     assert repetition.source_id is None
-
-
-def test_the_same_day_of_another_week_is_another_day(memory: AgenticMemory) -> None:
-    text = "The mould factory is closed today."
-    memory.add_turn(text, speaker="Jun", occurred_at=AT)
-    later = memory.add_turn(text, speaker="Jun", occurred_at=AT + timedelta(days=7))
-    assert kinds(later) == ["new"]
-
-
-def test_the_engines_split_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Any] = []
-    find_spec = importlib.util.find_spec
-    for hidden in ("", "qdrant_edge"):
-        monkeypatch.setattr(
-            importlib.util,
-            "find_spec",
-            lambda name, package=None, hidden=hidden: (
-                None if name == hidden else find_spec(name, package)
-            ),
-        )
-        with open_memory() as memory:
-            talk = [MEETING, "ok, thanks", "Actually it is Tuesday, not Monday", TWO_IDEAS, MEETING]
-            result = [
-                memory.add_turn(text, session="s", sequence=place)
-                for place, text in enumerate(talk)
-            ]
-            assert [idea.kind for each in result for idea in each.ideas] == [
-                *("new", "nothing", "correction", "new", "new", "repetition")
-            ]
-            memory.forget(result[0].notes[0])
-            assert again(memory, result[-1].notes[0]).status is Status.FORMED
-            assert memory.admin.check() == []
-            seen.append({note.content: note.status for note in memory.recent()})
-            seen.append([note.content for note in memory.get_turn(result[3].notes[1])])
-    assert seen[:2] == seen[2:]
