@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from amem_integrations.analysts.llm import LLMAnalyst
 from amem_integrations.analysts.statistical import StatisticalAnalyst
@@ -40,6 +40,11 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
     from amem_integrations.formation.state import FormationState
+
+    FormationGraph: TypeAlias = CompiledStateGraph[
+        FormationState, None, FormationState, FormationState
+    ]
+    Checkpointer: TypeAlias = BaseCheckpointSaver[Any] | bool | None
 
 _LOG = logging.getLogger(__name__)
 _POLL = 15.0
@@ -167,8 +172,8 @@ class MemoryParts:
         return Traced(graph, self.settings.mode, self._trace_content)
 
     def graph(
-        self, *, review: bool = False, checkpointer: "BaseCheckpointSaver[Any] | bool | None" = None
-    ) -> "CompiledStateGraph[FormationState, None, FormationState, FormationState]":
+        self, *, review: bool = False, checkpointer: "Checkpointer" = None
+    ) -> "FormationGraph":
         from amem_integrations.formation.graph import build
 
         return build(

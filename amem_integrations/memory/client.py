@@ -5,7 +5,7 @@ Each verb is one operation over `io`; `sync_form` and `async_form` make its two 
 
 import asyncio
 import weakref
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
@@ -41,8 +41,8 @@ from amem_integrations.memory.options import (
 )
 from amem_integrations.memory.search import Asked, recall
 from amem_integrations.memory.turns import TurnResult
+from amem_integrations.recall import prompt
 from amem_integrations.recall.last import Recall
-from amem_integrations.recall.prompt import Order, pack
 from amem_integrations.recall.signals import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.revisions.contradiction import Superseded
 from amem_integrations.revisions.forget import Forgotten
@@ -51,10 +51,7 @@ from amem_integrations.stores.read import namespaces
 from amem_integrations.stores.usage import read_usage, save_usage
 
 if TYPE_CHECKING:
-    from langgraph.checkpoint.base import BaseCheckpointSaver
-    from langgraph.graph.state import CompiledStateGraph
-
-    from amem_integrations.formation.state import FormationState
+    from amem_integrations.memory.build import Checkpointer, FormationGraph
 
 T = TypeVar("T")
 
@@ -373,8 +370,8 @@ class AgenticMemory(MemoryPart):
         return await pipeline.resume(self._wiring, io)
 
     def graph(
-        self, *, review: bool = False, checkpointer: "BaseCheckpointSaver[Any] | bool | None" = None
-    ) -> "CompiledStateGraph[FormationState, None, FormationState, FormationState]":
+        self, *, review: bool = False, checkpointer: "Checkpointer" = None
+    ) -> "FormationGraph":
         """Return the formation graph, to draw, stream, checkpoint or put into another graph.
 
         Its input is `formation.state.initial_state(notes)` for raw notes of one namespace. When a
@@ -456,33 +453,8 @@ class AgenticMemory(MemoryPart):
         scope = Asked(namespace=as_namespace(namespace), k=k, hops=hops, filter=filter, at=at)
         return await recall(self._wiring, io, query, min_relevance, reranker, **scope)
 
-    @staticmethod
-    def pack(
-        hits: Sequence[Hit],
-        token_budget: int,
-        *,
-        count_tokens: Callable[[str], int] | None = None,
-        order: Order = "relevance",
-    ) -> str:
-        """Return hits as one fenced block of data for a prompt; "" if no note fits.
-
-        Notes are whole; of the hits, best first, those that fit are chosen.
-
-        Args:
-            token_budget: the maximum number of tokens of the block.
-            count_tokens: the tokenizer of the model that reads it; None: an estimate.
-            order: how notes are shown, "relevance" or "time".
-
-        Examples:
-            >>> from datetime import datetime
-            >>> _ = memory.add("Tea is served at four", occurred_at=datetime(2026, 3, 2, 9))
-            >>> print(memory.pack(memory.search("When is tea?"), token_budget=200))
-            Notes from memory, most relevant first, one JSON object a line. ...
-            ```jsonl
-            {"time": "2026-03-02T09:00Z", "content": "Tea is served at four", ...}
-            ```
-        """
-        return pack(hits, token_budget, count_tokens=count_tokens, order=order)
+    pack = staticmethod(prompt.pack)
+    """Return hits as one fenced block of data for a prompt; see `recall.prompt.pack`."""
 
     def last_recall(self, namespace: NamespaceLike = DEFAULT) -> Recall | None:
         """Return what the last search of a namespace found, and what formation has cost since.
@@ -554,26 +526,14 @@ class AgenticMemory(MemoryPart):
     async def get_turn(
         self, io: IO, note: NoteLike | None = None, **address: Unpack[NoteAddress]
     ) -> list[Note]:
-        """Return all notes that `add_turn` made of the turn that a note belongs to, in order.
-
-        Examples:
-            >>> note = memory.add("Tea is served at four")
-            >>> [note.content for note in memory.get_turn(note)]
-            ['Tea is served at four']
-        """
+        """Return all notes that `add_turn` made of the turn that a note belongs to, in order."""
         return await turns.get_turn(io, *address_of(note, **address))
 
     @sync_form
     async def recent(
         self, io: IO, *, namespace: NamespaceLike = DEFAULT, limit: int = 20
     ) -> list[Note]:
-        """Return at most `limit` notes of a namespace, those stored last, newest first.
-
-        Examples:
-            >>> _ = memory.add_many(["Tea at four", "Coffee at five"])
-            >>> [note.content for note in memory.recent(limit=1)]
-            ['Coffee at five']
-        """
+        """Return at most `limit` notes of a namespace, those stored last, newest first."""
         notes = await operations.listed(io, as_namespace(namespace), limit)
         policy = self._wiring.policy
         # Asking for the time moves the clock, and so the times of what is written next.
@@ -581,24 +541,12 @@ class AgenticMemory(MemoryPart):
 
     @sync_form
     async def namespaces(self, io: IO) -> list[Namespace]:
-        """Return every namespace that holds notes, in order.
-
-        Examples:
-            >>> _ = memory.add("Prefers trains to planes", namespace=("org", "calvin"))
-            >>> memory.namespaces()
-            [('org', 'calvin')]
-        """
+        """Return every namespace that holds notes, in order."""
         return await namespaces(io)
 
     @sync_form
     async def count(self, io: IO, namespace: NamespaceLike | None = None) -> int:
-        """Return the number of notes in one namespace or, for None, in all.
-
-        Examples:
-            >>> _ = memory.add("Prefers trains to planes", namespace=("org", "calvin"))
-            >>> memory.count(), memory.count("org")
-            (1, 0)
-        """
+        """Return the number of notes in one namespace or, for None, in all."""
         return sum((await operations.counts(io, namespace)).values())
 
     @sync_form
@@ -612,11 +560,6 @@ class AgenticMemory(MemoryPart):
         Args:
             namespace: one label or several; None: all namespaces.
             since: count from the beginning of its UTC hour; a naive datetime counts as UTC.
-
-        Examples:
-            >>> _ = memory.add("Tea at four")  # formed without an LLM
-            >>> memory.usage().total.calls
-            0
         """
         home = None if namespace is None else as_namespace(namespace)
         start = None if since is None else as_utc(since)
@@ -629,11 +572,6 @@ class AgenticMemory(MemoryPart):
         """Run an operation of an adapter with this memory's parts, and return its result.
 
         It takes the parts and an `IO`, and its coroutine awaits nothing but that `IO`.
-
-        Examples:
-            >>> from amem_integrations.stores.read import namespaces
-            >>> memory.perform(lambda wiring, io: namespaces(io))
-            []
         """
         return await operation(self._wiring, io)
 

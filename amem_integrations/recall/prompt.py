@@ -41,15 +41,29 @@ def pack(
     ids: bool = False,
     order: Order = "relevance",
 ) -> str:
-    """The notes of `hits` as a block of data for a prompt, of at most `token_budget` tokens.
+    """Return hits as one fenced block of data for a prompt; "" if no note fits.
 
-    Notes are whole: one that does not fit is passed over for the next that does, so give
-    hits best first. "" when nothing fits. `count_tokens` is the tokenizer of the model that
-    will read it; without one, tokens are estimated, rather too many than too few.
-    ids: show each note's id, for a reader that can do something with it.
-    order: of the notes that were chosen, best first, or in the order of their times, each with
-        its rank. Time serves what is said in turns, and what is said again otherwise later.
-    Raises InvalidInputError for another order.
+    Notes are whole: one that does not fit is passed over for the next that does.
+
+    Args:
+        hits: the hits of a search, best first.
+        token_budget: the maximum number of tokens of the block.
+        count_tokens: the tokenizer of the model that reads it; None: an estimate, rather too high.
+        ids: show each note's id.
+        order: show the chosen notes by "relevance", or by "time", each with its rank. Time suits
+            turns of a conversation, and facts that changed.
+
+    Raises:
+        InvalidInputError: the order is unknown.
+
+    Examples:
+        >>> from datetime import datetime
+        >>> _ = memory.add("Tea is served at four", occurred_at=datetime(2026, 3, 2, 9))
+        >>> print(memory.pack(memory.search("When is tea?"), token_budget=200))
+        Notes from memory, most relevant first, one JSON object a line. ...
+        ```jsonl
+        {"time": "2026-03-02T09:00Z", "content": "Tea is served at four", ...}
+        ```
     """
     if order not in tuple(_HEADERS):
         raise InvalidInputError(f"order is 'relevance' or 'time'; got {order!r}.")
