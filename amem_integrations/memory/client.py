@@ -39,7 +39,7 @@ from amem_integrations.memory.options import (
     Options,
     ServerOptions,
 )
-from amem_integrations.memory.search import Asked, recall
+from amem_integrations.memory.search import Asked, find
 from amem_integrations.memory.turns import TurnResult
 from amem_integrations.recall import prompt
 from amem_integrations.recall.last import Recall
@@ -451,7 +451,15 @@ class AgenticMemory(MemoryPart):
             True
         """
         scope = Asked(namespace=as_namespace(namespace), k=k, hops=hops, filter=filter, at=at)
-        return await recall(self._wiring, io, query, min_relevance, reranker, **scope)
+        return await find(
+            self._wiring,
+            io,
+            query,
+            min_relevance=min_relevance,
+            reranker=reranker,
+            backlinks=True,
+            **scope,
+        )
 
     pack = staticmethod(prompt.pack)
     """Return hits as one fenced block of data for a prompt; see `recall.prompt.pack`."""

@@ -1,10 +1,7 @@
-"""A search as one memory is set to do it: its `min_relevance`, its reranker, its `diversity`.
-
-`recalling` gives it its two forms; adapters that recall within an operation call `find`.
-"""
+"""A search with the settings of one memory: its options, its reranker and its lifecycle."""
 
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -23,7 +20,7 @@ from amem_integrations.stores.read import with_links
 
 
 class Asked(TypedDict, total=False):
-    """What of a search's arguments is the same in every form of it; see `search`."""
+    """The arguments that are passed on to `recall.search.search`."""
 
     namespace: Required[Namespace]
     k: int
@@ -39,41 +36,24 @@ async def find(
     *,
     min_relevance: float | None = None,
     reranker: RerankerSpec = None,
+    backlinks: bool = False,
     **asked: Unpack[Asked],
 ) -> list[Hit]:
-    """`search`, as this memory is set to do it.
+    """Search with the settings of this memory, and keep the result as its last recall.
 
-    min_relevance, reranker: in place of the memory's own, where they are not None.
+    min_relevance, reranker: replace the memory's own if they are not None.
+    backlinks: whether each note also has the links that other notes made to it.
     """
-    finding = _found(wiring, io, query, min_relevance, reranker, **asked)
-    return await _kept(wiring, query, asked["namespace"], finding)
-
-
-async def recall(
-    wiring: Wiring,
-    io: IO,
-    query: str,
-    min_relevance: float | None,
-    reranker: RerankerSpec,
-    **asked: Unpack[Asked],
-) -> list[Hit]:
-    """What `find` finds, with the links of both directions on each note."""
-    finding = _linked(wiring, io, _found(wiring, io, query, min_relevance, reranker, **asked))
-    return await _kept(wiring, query, asked["namespace"], finding)
-
-
-async def _kept(
-    wiring: Wiring, query: str, namespace: Namespace, finding: Coroutine[Any, Any, list[Hit]]
-) -> list[Hit]:
-    """What is found, which is the last recall of its namespace from now on."""
+    namespace = asked["namespace"]
     drops, began = wiring.recalls.drops, time.perf_counter()
     try:
-        hits = await finding
+        hits = await _found(wiring, io, query, min_relevance, reranker, asked)
+        if backlinks:
+            hits = await _with_backlinks(wiring, io, hits)
     except Exception:
         wiring.recalls.failed(namespace)
         raise
-    seconds = time.perf_counter() - began
-    found = Recall(query, namespace, tuple(hits), seconds)
+    found = Recall(query, namespace, tuple(hits), time.perf_counter() - began)
     wiring.recalls.keep(found, wiring.settings.ledger, drops)
     return hits
 
@@ -84,7 +64,7 @@ async def _found(
     query: str,
     min_relevance: float | None,
     reranker: RerankerSpec,
-    **asked: Unpack[Asked],
+    asked: Asked,
 ) -> list[Hit]:
     options, reranking = wiring.recall, wiring.reranking
     if min_relevance is not None:
@@ -108,8 +88,7 @@ async def _found(
     )
 
 
-async def _linked(wiring: Wiring, io: IO, finding: Coroutine[Any, Any, list[Hit]]) -> list[Hit]:
-    hits = await finding
+async def _with_backlinks(wiring: Wiring, io: IO, hits: list[Hit]) -> list[Hit]:
     notes = await with_links(io, [hit.note for hit in hits])
     if wiring.policy is not None:
         notes = [backlinks_believed(note, io.now(), wiring.policy) for note in notes]

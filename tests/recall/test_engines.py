@@ -149,14 +149,6 @@ def test_as_of_a_moment_later_notes_are_unknown(notes: Namespaces) -> None:
     ]
 
 
-def test_k_is_kept_and_may_exceed_what_there_is(notes: Namespaces) -> None:
-    for i in range(40):
-        notes.add(f"cache {i}")
-    assert len(notes.search("cache", k=3)) == 3
-    assert len(notes.search("cache", k=39)) == 39
-    assert len(notes.search("cache", k=1_000_000)) == 40
-
-
 @pytest.mark.parametrize("least", [None, 0.0])
 def test_a_turn_of_several_notes_counts_alike_whichever_was_written_first(
     notes: Namespaces, least: float | None

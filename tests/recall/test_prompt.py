@@ -199,22 +199,6 @@ def test_another_order_is_refused(order: Any) -> None:
         pack(BOARD, 1000, order=order)
 
 
-def test_a_note_far_too_long_is_passed_over_without_being_written_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    hits = [hit(note("what is tea? " * 100_000)), hit(note("tea"))]
-    written: list[str] = []
-    dumps = json.dumps
-
-    def listening(fields: dict[str, Any], **how: Any) -> str:
-        written.append(fields["content"])
-        return dumps(fields, **how)
-
-    monkeypatch.setattr(json, "dumps", listening)
-    packed = pack(hits, 200)
-    assert [each["content"] for each in records(packed)] == written == ["tea"]
-
-
 def test_a_block_in_the_order_of_time_is_shortened_by_its_least_relevant_notes() -> None:
     packed = pack(BOARD, 1000, count_tokens=by_character, order="time")
     shorter = shortened(packed, 1, count_tokens=by_character)
