@@ -88,7 +88,7 @@ def test_when_embedding_fails_nothing_is_written() -> None:
     with open_memory(embedder=breaks) as memory:
         first = [item("old", key="kept")]
         memory.perform(lambda wiring, io: write(wiring, io, first, {}, "off"))
-        notes = [item(f"tea {n}", key=str(n)) for n in range(200)] + [item("bad", key="bad")]
+        notes = [item(f"tea {n}", key=str(n)) for n in range(70)] + [item("bad", key="bad")]
         deleted = {first[0].id: NS}
         with pytest.raises(RuntimeError):
             memory.perform(lambda wiring, io: write(wiring, io, notes, deleted, "off"))

@@ -25,9 +25,9 @@ def memory(request: pytest.FixtureRequest) -> Iterator[AgenticMemory]:
         opened.add_many(
             [
                 {"content": f"The {matters[n % 5]} of room {n // 3} is slow", "speaker": speaker}
-                | {"session": f"s{n // 20}", "sequence": n}
-                | {"occurred_at": datetime(2026, 2, 1 + n // 20, tzinfo=UTC)}
-                for n in range(80)
+                | {"session": f"s{n // 10}", "sequence": n}
+                | {"occurred_at": datetime(2026, 2, 1 + n // 10, tzinfo=UTC)}
+                for n in range(40)
                 for speaker in ["Ada", "Bea"][n % 2 : n % 2 + 1]
             ]
         )
