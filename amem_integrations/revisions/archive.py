@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from amem_integrations.core.filters import match
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note, Status
+from amem_integrations.errors import InvalidInputError
 from amem_integrations.revisions.change import change_note, change_notes, revised
 from amem_integrations.stores.read import revisions
 
@@ -21,28 +22,38 @@ async def archive(io: IO, notes: Sequence[Note], reason: str, *, analyst: str = 
     count = 0
     left = [note for note in notes if note.status not in (Status.RAW, Status.ARCHIVED)]
     for start in range(0, len(left), _BATCH):
-        now = io.now()
-        pairs = [
-            (
-                note,
-                revised(
-                    note,
-                    note.evolve(status=Status.ARCHIVED),
-                    "archived",
-                    note.id,
-                    now,
-                    analyst,
-                    reason=reason,
-                ),
-            )
-            for note in left[start : start + _BATCH]
-        ]
+        batch = left[start : start + _BATCH]
+        pairs = [(note, _archived(io, note, reason, analyst)) for note in batch]
         if await change_notes(io, pairs):
             count += len(pairs)
         else:
             # One of them was changed; the others need not suffer from it.
             count += sum([await change_notes(io, [pair]) for pair in pairs])
     return count
+
+
+async def archive_note(io: IO, note: Note, reason: str) -> Note:
+    """Archive one note, as its caller asks; one that is archived stays as it is.
+
+    Raises InvalidInputError for a raw note, NoteNotFoundError and StoreError as `change_note` does.
+    """
+
+    async def step(note: Note) -> Note:
+        if note.status is Status.RAW:
+            raise InvalidInputError(
+                f"Note {note.id} waits to be formed and cannot be archived yet. Have it formed "
+                "with form() or resume(), or forget() it."
+            )
+        if note.status is Status.ARCHIVED:
+            return note
+        return _archived(io, note, reason, "caller")
+
+    return await change_note(io, note, step, "archived")
+
+
+def _archived(io: IO, note: Note, reason: str, analyst: str) -> Note:
+    after = note.evolve(status=Status.ARCHIVED)
+    return revised(note, after, "archived", note.id, io.now(), analyst, reason=reason)
 
 
 async def restore(io: IO, note: Note) -> Note:
