@@ -326,25 +326,30 @@ def run(operation: Coroutine[Any, Any, T]) -> T:
 class Forms:
     """Base of a class whose methods have a sync and an async form, each over its own io."""
 
-    _sync: IO
-    _async: IO
+    _sync: Any
+    _async: Any
+
+    def _run(self, operation: Coroutine[Any, Any, T]) -> T:
+        """Drive the sync form of an operation."""
+        return run(operation)
 
 
 S = TypeVar("S", bound=Forms)
+C = TypeVar("C")
 
 
 def sync_form(
-    operation: Callable[Concatenate[S, IO, P], Coroutine[Any, Any, T]],
+    operation: Callable[Concatenate[S, C, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[S, P], T]:
     """Decorate an operation that takes `io` first: the method runs it without an event loop."""
 
     @wraps(operation)
     def form(self: S, *args: P.args, **kwargs: P.kwargs) -> T:
-        return run(operation(self, self._sync, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
+        return self._run(operation(self, self._sync, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
 
     given = signature(operation)
-    shown = [each for name, each in given.parameters.items() if name != "io"]
-    form.__dict__["__signature__"] = given.replace(parameters=shown)
+    me, _, *rest = given.parameters.values()
+    form.__dict__["__signature__"] = given.replace(parameters=[me, *rest])
     return form
 
 

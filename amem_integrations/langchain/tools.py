@@ -15,7 +15,7 @@ from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, Field
 
 from amem_integrations.core.io import IO, async_form, sync_form
-from amem_integrations.errors import InvalidInputError, NoteNotFoundError, loggable
+from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.formation.pipeline import Formation, have_formed
 from amem_integrations.langchain.namespaces import RunNamespace, namespace_resolver
 from amem_integrations.memory.client import AgenticMemory
@@ -216,9 +216,7 @@ class _MemoryTools(Adapter):
         except InvalidInputError as error:
             raise ToolException(str(error)) from error
         except Exception as error:
-            _LOG.warning("The tool %s failed (%s).", tool, loggable(error))
-            _LOG.debug("Why.", exc_info=error)
-            self._wiring.settings.ledger.count(f"langchain.{tool}.failed")
+            self._report(_LOG, f"langchain.{tool}.failed", f"The tool {tool} failed", error)
             raise ToolException(_UNAVAILABLE) from error
 
 

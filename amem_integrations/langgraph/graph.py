@@ -19,11 +19,10 @@ from langgraph.graph.state import CompiledStateGraph
 
 from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.core.note import Status
-from amem_integrations.errors import loggable
 from amem_integrations.formation.state import FormationState, initial_state
 from amem_integrations.langchain.namespaces import RunNamespace, namespace_resolver, thread_id
-from amem_integrations.langgraph.messages import last_turn, utterances
-from amem_integrations.memory.attachments import Captioner, Captioning, caption, captioning_of
+from amem_integrations.langgraph.messages import turn_items
+from amem_integrations.memory.attachments import Captioner, Captioning, captioning_of
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import Adapter, add
 
@@ -126,26 +125,20 @@ class _Turns(Adapter):
     async def accept(self, io: IO, state: dict[str, Any]) -> dict[str, Any]:
         """Store the turn, raw; the state for the formation graph."""
         labels, thread = self._resolve(), thread_id()
-        turn, unusable = utterances(last_turn(state[self._messages_key]), thread)
-        count = self._wiring.settings.ledger.count
-        count("langgraph.remember.unusable", unusable)
+        count, messages = self._wiring.settings.ledger.count, state[self._messages_key]
         try:
-            items = await caption(io, count, self._captioning, turn)
+            items = await turn_items(io, count, self._captioning, messages, thread)
             notes = await add(self._wiring, io, items, labels, "off")
         except Exception as error:
-            return self._fail("langgraph.remember.failed", "A turn could not be remembered", error)
+            self._report(_LOG, "langgraph.remember.failed", "A turn could not be remembered", error)
+            return {}
         raw = [note for note in notes if note.status is Status.RAW]
         return dict(initial_state(raw)) if raw else {}
 
     aaccept = async_form(accept)
 
     def formation_failed(self, error: Exception) -> dict[str, Any]:
-        return self._fail("langgraph.formation.failed", "Forming a turn's notes failed", error)
-
-    def _fail(self, event: str, message: str, error: Exception) -> dict[str, Any]:
-        _LOG.warning("%s (%s).", message, loggable(error))
-        _LOG.debug("Why.", exc_info=error)
-        self._wiring.settings.ledger.count(event)
+        self._report(_LOG, "langgraph.formation.failed", "Forming a turn's notes failed", error)
         return {}
 
 

@@ -6,21 +6,25 @@ reads the content blocks of the providers; reasoning, tool calls and cache marks
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeGuard, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
+from amem_integrations.core.io import IO
 from amem_integrations.core.note import check_content
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.attachments import (
     KINDS,
     Attachment,
+    Captioning,
     Enclosed,
+    Item,
     Kind,
     Utterance,
     attachment_counts,
+    caption,
     decode_base64,
     decode_data_url,
     kind_of,
@@ -58,28 +62,33 @@ def note_keys(messages: Sequence[AnyMessage], thread: str | None) -> list[str]:
     return [key for message in spoken if (key := _key(message, thread))]
 
 
-def utterances(messages: Sequence[AnyMessage], thread: str | None) -> tuple[list[Utterance], int]:
-    """Return the messages as `caption` takes them, and how many of them no note can hold."""
+async def turn_items(
+    io: IO,
+    count: Callable[..., None],
+    captioning: Captioning | None,
+    messages: Sequence[AnyMessage],
+    thread: str | None,
+) -> list[Item]:
+    """Return the last turn as items to remember, captions included; `count` hears of the rest."""
     usable: list[Utterance] = []
-    unusable = 0
-    for message in messages:
+    for message in last_turn(messages):
         text, enclosed = read_content(message)
         if text.strip():
             try:
                 check_content(text)
             except InvalidInputError:
-                unusable += 1
+                count("langgraph.remember.unusable")
                 continue
         elif not enclosed:
             continue
-        item: dict[str, Any] = {
+        item: Item = {
             "content": text,
             "key": _key(message, thread),
             "speaker": (message.name or "user") if _is_user(message) else "assistant",
             "session": thread,
         }
         usable.append(({**item, **attachment_counts(enclosed)}, enclosed))
-    return usable, unusable
+    return await caption(io, count, captioning, usable)
 
 
 def read_content(message: AnyMessage) -> tuple[str, list[Enclosed]]:

@@ -24,14 +24,14 @@ from langgraph.runtime import Runtime
 from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Hit
-from amem_integrations.errors import InvalidInputError, loggable
+from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import Formation
 from amem_integrations.langchain.namespaces import RunNamespace, namespace_resolver, thread_id
 from amem_integrations.langchain.tools import create_memory_tools
 from amem_integrations.langgraph.graph import create_memory_graph
-from amem_integrations.langgraph.messages import last_question, last_turn, note_keys, utterances
+from amem_integrations.langgraph.messages import last_question, last_turn, note_keys, turn_items
 from amem_integrations.lifecycle.feedback import feedback_from_reply
-from amem_integrations.memory.attachments import Captioner, Captioning, caption, captioning_of
+from amem_integrations.memory.attachments import Captioner, Captioning, captioning_of
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import Adapter, add
 from amem_integrations.memory.options import check_choice
@@ -256,11 +256,9 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
 
     async def _remember(self, io: IO, messages: Sequence[AnyMessage]) -> None:
         labels, thread = self._resolve(), thread_id()
-        turn, unusable = utterances(last_turn(messages), thread)
         count = self._wiring.settings.ledger.count
-        count("langgraph.remember.unusable", unusable)
         try:
-            items = await caption(io, count, self._captioning, turn)
+            items = await turn_items(io, count, self._captioning, messages, thread)
             if not self._split_turns:
                 await add(self._wiring, io, items, labels, self._formation)
             for item in items if self._split_turns else ():
@@ -271,9 +269,7 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
             self._fail("remember", error)
 
     def _fail(self, verb: str, error: Exception) -> None:
-        _LOG.warning("The memory could not %s (%s).", verb, loggable(error))
-        _LOG.debug("Why.", exc_info=error)
-        self._wiring.settings.ledger.count(f"langgraph.{verb}.failed")
+        self._report(_LOG, f"langgraph.{verb}.failed", f"The memory could not {verb}", error)
 
 
 def _insert(request: ModelRequest[Any], recalled: str) -> ModelRequest[Any]:

@@ -106,16 +106,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
     ) -> None:
         # LlamaIndex reads its tokenizer from a file at first use; later a loop may be running.
         self._tokenize = cast("Callable[[str], list[Any]]", get_tokenizer())
-        self._notes = AMemNotes(
-            source,
-            self.namespace,
-            ingest=self.ingest,
-            top_k=self.top_k,
-            hops=self.hops,
-            min_relevance=self.min_relevance,
-            waiting=waiting,
-            captioning=captioning,
-        )
+        self._notes = AMemNotes(source, self, waiting=waiting, captioning=captioning)
 
     @property
     def events(self) -> Mapping[str, int]:

@@ -2,17 +2,17 @@
 
 LlamaIndex's own default, SQLite in memory, loses messages that are put at the same time and has
 no tables yet when two readers come first. The default here keeps messages itself, on no event loop;
-a database is set up before its first reader, with an engine for each event loop.
+a database is set up before its first reader, and serves any number of event loops.
 """
 
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import count
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
@@ -21,6 +21,7 @@ from pydantic import PrivateAttr
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import sessionmaker
+from sqlalchemy.pool import NullPool
 
 T = TypeVar("T")
 
@@ -28,10 +29,6 @@ _LOG = logging.getLogger(__name__)
 
 # id, status, message as JSON
 _Row = tuple[int, MessageStatus, dict[str, Any]]
-# Connections belong to the loop that made them; all chats in one database share its engine there.
-Place: TypeAlias = tuple[asyncio.AbstractEventLoop, str]
-_engines: dict[Place, tuple[AsyncEngine, AsyncGenerator[None]]] = {}
-
 _SQLITE_IN_MEMORY = ("sqlite+aiosqlite:///:memory:", "sqlite+aiosqlite://")
 
 
@@ -143,6 +140,7 @@ class SQLChatStore(SQLAlchemyChatStore):
     """
 
     _given_engine: AsyncEngine | None = PrivateAttr(default=None)
+    _engines: dict[asyncio.AbstractEventLoop, AsyncEngine] = PrivateAttr(default_factory=dict)
     _made_table: Any = PrivateAttr(default=None)
 
     @classmethod
@@ -153,8 +151,17 @@ class SQLChatStore(SQLAlchemyChatStore):
         store._given_engine = engine
         return store
 
+    def _engine_here(self) -> AsyncEngine:
+        """Return the engine of the running loop. It keeps no connections that outlive the loop."""
+        here = asyncio.get_running_loop()
+        if here not in self._engines:
+            for loop in [loop for loop in list(self._engines) if loop.is_closed()]:
+                self._engines.pop(loop, None)
+            self._engines[here] = create_async_engine(self.async_database_uri, poolclass=NullPool)
+        return self._engines[here]
+
     async def _initialize(self) -> Any:
-        engine = self._given_engine or await engine_here(self.async_database_uri)
+        engine = self._given_engine or self._engine_here()
         if self._made_table is None:
             try:
                 self._made_table = await self._make_table(engine)
@@ -173,30 +180,6 @@ class SQLChatStore(SQLAlchemyChatStore):
             db_schema=self.db_schema,
         )
         return (await store._initialize())[1]
-
-
-async def engine_here(uri: str) -> AsyncEngine:
-    """Return the engine of the running loop for a database.
-
-    It is closed when the loop shuts down its async generators, as asyncio.run does.
-    """
-    here = asyncio.get_running_loop(), uri
-    if here not in _engines:
-        for place in [place for place in list(_engines) if place[0].is_closed()]:
-            _engines.pop(place, None)
-        engine = create_async_engine(uri)
-        keeper = _keep(here, engine)
-        _engines[here] = engine, keeper
-        await anext(keeper)
-    return _engines[here][0]
-
-
-async def _keep(place: Place, engine: AsyncEngine) -> AsyncGenerator[None]:
-    try:
-        yield
-    finally:
-        _engines.pop(place, None)
-        await engine.dispose()
 
 
 def open_chat_store(

@@ -1,11 +1,11 @@
-"""A chat and its notes: what `AMemMemory` does, each a coroutine over `perform`.
+"""A chat and its notes: the methods of `AMemMemory`, each in a sync and an async form.
 
 `perform` is one of the two forms of the source. The chat is kept by LlamaIndex's `Memory`; `notes`
 talks to the AgenticMemory.
 """
 
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -15,7 +15,7 @@ from llama_index.core.memory import BaseMemoryBlock, Memory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 from pydantic import PrivateAttr
 
-from amem_integrations.core.io import IO, run
+from amem_integrations.core.io import IO, Forms, async_form, run, sync_form
 from amem_integrations.llama_index.chat_store import InProcessChatStore, block_on, loop_is_running
 from amem_integrations.llama_index.messages import (
     SPEAKERS,
@@ -38,7 +38,7 @@ _asked: ContextVar[bool] = ContextVar("asked", default=False)
 """Whether the memory is read for a question that is not in the chat yet."""
 
 
-class Conversation(Memory):
+class Conversation(Memory, Forms):
     """One session of one user. The fields are the arguments of `AMemMemory.from_defaults`."""
 
     namespace: tuple[str, ...] = ()
@@ -64,13 +64,28 @@ class Conversation(Memory):
         """The caller's own memory blocks."""
         return self.memory_blocks  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
-    def _drive(self, operation: Coroutine[Any, Any, T]) -> T:
+    @property
+    def _sync(self) -> Perform:
+        return self._source.perform
+
+    @property
+    def _async(self) -> Perform:
+        return self._source.aperform
+
+    def _run(self, operation: Coroutine[Any, Any, T]) -> T:
         in_process = isinstance(self.sql_store, InProcessChatStore)
         return run(operation) if in_process and not self._blocks else block_on(operation)
 
-    async def _get(
-        self, perform: Perform, input: str | ChatMessage | None, block_kwargs: dict[str, Any]
+    @property
+    def events(self) -> Mapping[str, int]:
+        """How often writing or recalling failed in this object, by kind."""
+        return dict(self._notes.events)
+
+    @sync_form
+    async def get(
+        self, perform: Perform, input: str | ChatMessage | None = None, **block_kwargs: Any
     ) -> list[ChatMessage]:
+        """Return a copy of the chat with the notes that answer the user's question."""
         given = input.content if isinstance(input, ChatMessage) else input
         history = await self.sql_store.get_messages(self.session_id)
         messages = history
@@ -83,6 +98,132 @@ class Conversation(Memory):
         question = given if given and given.strip() else last_question(history)
         recalled = await self._recall(perform, question, history, messages)
         return insert_notes(messages, recalled, self.placement, asked=bool(given))
+
+    aget = async_form(get)
+
+    def get_all(self, status: MessageStatus | None = None) -> list[ChatMessage]:
+        """Return the chat alone."""
+        return self._run(self.aget_all(status))
+
+    def put(self, message: ChatMessage) -> None:
+        """Add a message to the chat, and remember it."""
+        self.put_messages([message])
+
+    async def aput(self, message: ChatMessage) -> None:
+        """`put`, awaited."""
+        await self.aput_messages([message])
+
+    @sync_form
+    async def put_messages(self, perform: Perform, messages: list[ChatMessage]) -> None:
+        """Add messages to the chat, and remember them."""
+        if not messages:
+            return
+        session = await self._known_session()
+        await self.sql_store.add_messages(self.session_id, messages, MessageStatus.ACTIVE)
+        new = session.add(spoken_in(messages, self.roles))
+        if any(message.role == MessageRole.USER for message in messages):
+            self._turn += 1
+        # Before the queue is managed: a block of the caller may raise there.
+        await self._notes.ingest(perform, new)
+        for reply in spoken_in(messages, ("assistant",)):
+            if reply.text.strip():
+                await self._notes.replied(perform, reply.text, self.session_id)
+        await self._manage_queue()
+
+    aput_messages = async_form(put_messages)
+
+    @sync_form
+    async def set(self, perform: Perform, messages: list[ChatMessage]) -> None:
+        """Replace the chat, and remember what was not said in it before, by content."""
+        session = await self._known_session()
+        await super().aset(messages)
+        self._turn += 1
+        await self._notes.ingest(perform, session.add_unknown(spoken_in(messages, self.roles)))
+
+    aset = async_form(set)  # noqa: A003 - the method above
+
+    @sync_form
+    async def reset(self, perform: Perform, status: MessageStatus | None = None) -> None:
+        """Clear the chat. The notes stay; `forget` removes those."""
+        # What was said before stays known: a repetition is a note of its own.
+        await self._known_session()
+        await super().areset(status)
+        self._turn += 1
+
+    areset = async_form(reset)
+
+    @sync_form
+    async def flush(self, perform: Perform, timeout: float | None = None) -> bool:  # noqa: ASYNC109
+        """Write the notes that wait, form those that are raw, put everything on disk.
+
+        A note whose model failed is tried again in the background, when it is due.
+
+        Args:
+            timeout: seconds to wait, at most; None for as long as it takes.
+
+        Returns:
+            False if notes were still waiting after that time.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        await self._notes.ingest(perform, [])
+
+        async def flush(wiring: Wiring, io: IO) -> bool:
+            # Nothing else may form notes in the background.
+            wiring.wake()
+            return await io.run_blocking(partial(self._source.open().flush, timeout))
+
+        return await perform(flush) and not self._notes.waiting
+
+    aflush = async_form(flush)
+
+    @sync_form
+    async def forget(self, perform: Perform, note: NoteLike | None = None) -> Forgotten:
+        """Remove a note and what it caused; without one, all that `scope` covers.
+
+        The chat stays; `reset` clears it.
+
+        Args:
+            note: the note, or its id; None for all.
+
+        Raises:
+            InvalidInputError: the note is invalid.
+            StoreError: it could not be removed.
+        """
+
+        async def forget(wiring: Wiring, io: IO) -> Forgotten:
+            admin = self._source.open().admin
+            if note is not None:
+                target = operations.address_of(note, self.namespace)
+                return await operations.forget(wiring, io, *target)
+            self._notes.forget_waiting()
+            if self.scope == "user":
+                return await io.run_blocking(partial(admin.forget_namespace, self.namespace))
+            of_session = {"session": self.session_id}
+            return await io.run_blocking(
+                partial(admin.forget_where, of_session, namespace=self.namespace)
+            )
+
+        try:
+            return await perform(forget)
+        finally:
+            # What was recalled meanwhile is not shown again.
+            self._turn += 1
+
+    aforget = async_form(forget)
+
+    def close(self) -> None:
+        """Write the notes that wait, and close the AgenticMemory if this object opened it."""
+        self._run(self._notes.ingest(self._sync, []))
+        if self._source.owned and self._source.core is not None:
+            self._source.core.close()
+
+    async def aclose(self) -> None:
+        """`close`, awaited."""
+        await self._notes.ingest(self._async, [])
+        if self._source.owned and self._source.core is not None:
+            await self._source.core.aclose()
 
     def _insert_memory_content(
         self,
@@ -127,57 +268,6 @@ class Conversation(Memory):
             return []
         notes = [("notes", [TextBlock(text=text)])]
         return self.memory_blocks_template.format_messages(memory_blocks=notes)[0].blocks
-
-    async def _put(self, perform: Perform, messages: list[ChatMessage]) -> None:
-        if not messages:
-            return
-        session = await self._known_session()
-        await self.sql_store.add_messages(self.session_id, messages, MessageStatus.ACTIVE)
-        new = session.add(spoken_in(messages, self.roles))
-        if any(message.role == MessageRole.USER for message in messages):
-            self._turn += 1
-        # Before the queue is managed: a block of the caller may raise there.
-        await self._notes.ingest(perform, new)
-        for reply in spoken_in(messages, ("assistant",)):
-            if reply.text.strip():
-                await self._notes.replied(perform, reply.text, self.session_id)
-        await self._manage_queue()
-
-    async def _set(self, perform: Perform, messages: list[ChatMessage]) -> None:
-        session = await self._known_session()
-        await super().aset(messages)
-        self._turn += 1
-        await self._notes.ingest(perform, session.add_unknown(spoken_in(messages, self.roles)))
-
-    async def _flush(self, perform: Perform, timeout: float | None) -> bool:  # noqa: ASYNC109
-        await self._notes.ingest(perform, [])
-
-        async def flush(wiring: Wiring, io: IO) -> bool:
-            # Nothing else may form notes in the background.
-            wiring.wake()
-            return await io.run_blocking(partial(self._source.open().flush, timeout))
-
-        return await perform(flush) and not self._notes.waiting
-
-    async def _forget(self, perform: Perform, note: NoteLike | None) -> Forgotten:
-        async def forget(wiring: Wiring, io: IO) -> Forgotten:
-            admin = self._source.open().admin
-            if note is not None:
-                target = operations.address_of(note, self.namespace)
-                return await operations.forget(wiring, io, *target)
-            self._notes.forget_waiting()
-            if self.scope == "user":
-                return await io.run_blocking(partial(admin.forget_namespace, self.namespace))
-            of_session = {"session": self.session_id}
-            return await io.run_blocking(
-                partial(admin.forget_where, of_session, namespace=self.namespace)
-            )
-
-        try:
-            return await perform(forget)
-        finally:
-            # What was recalled meanwhile is not shown again.
-            self._turn += 1
 
     async def _manage_queue(self) -> None:
         # Two at once would archive the same messages twice; the next put catches up.

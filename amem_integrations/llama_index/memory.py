@@ -1,6 +1,6 @@
 """AMemMemory: LlamaIndex's `Memory`, with linked, evolving long-term memory beside the chat.
 
-Each method runs a coroutine of `conversation`, and the object can be serialised.
+Here it is made, serialised and restored; `conversation` has its methods.
 """
 
 import logging
@@ -14,7 +14,7 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock, InsertMethod, Memory
 from llama_index.core.memory.memory import DEFAULT_TOKEN_LIMIT
 from llama_index.core.prompts import RichPromptTemplate
-from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
+from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore
 
 from amem_integrations.core.namespace import fixed_namespace
 from amem_integrations.core.note import make_note
@@ -33,11 +33,10 @@ from amem_integrations.llama_index.notes import INGESTS, AMemNotes, Ingest
 from amem_integrations.llama_index.source import Source, choose_source, restore_source
 from amem_integrations.memory.attachments import Captioner, Captioning, captioning_of
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import NamespaceLike, NoteLike
+from amem_integrations.memory.operations import NamespaceLike
 from amem_integrations.memory.options import check_choice
 from amem_integrations.recall.search import check_counts
 from amem_integrations.recall.signals import check_relevance
-from amem_integrations.revisions.forget import Forgotten
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -210,121 +209,8 @@ class AMemMemory(Conversation):
         for name, value in own.items():
             setattr(memory, name, value)
         memory._source = source
-        memory._notes = AMemNotes(
-            source,
-            memory.namespace,
-            ingest=memory.ingest,
-            top_k=memory.top_k,
-            hops=memory.hops,
-            min_relevance=memory.min_relevance,
-            waiting=waiting,
-            captioning=captioning,
-        )
+        memory._notes = AMemNotes(source, memory, waiting=waiting, captioning=captioning)
         return memory
-
-    def get(self, input: str | ChatMessage | None = None, **block_kwargs: Any) -> list[ChatMessage]:
-        """Return a copy of the chat with the notes that answer the user's question."""
-        return self._drive(self._get(self._source.perform, input, block_kwargs))
-
-    async def aget(
-        self, input: str | ChatMessage | None = None, **block_kwargs: Any
-    ) -> list[ChatMessage]:
-        """`get`, awaited."""
-        return await self._get(self._source.aperform, input, block_kwargs)
-
-    def get_all(self, status: MessageStatus | None = None) -> list[ChatMessage]:
-        """Return the chat alone."""
-        return self._drive(self.aget_all(status))
-
-    def put(self, message: ChatMessage) -> None:
-        """Add a message to the chat, and remember it."""
-        self.put_messages([message])
-
-    async def aput(self, message: ChatMessage) -> None:
-        """`put`, awaited."""
-        await self.aput_messages([message])
-
-    def put_messages(self, messages: list[ChatMessage]) -> None:
-        """Add messages to the chat, and remember them."""
-        self._drive(self._put(self._source.perform, messages))
-
-    async def aput_messages(self, messages: list[ChatMessage]) -> None:
-        """`put_messages`, awaited."""
-        await self._put(self._source.aperform, messages)
-
-    def set(self, messages: list[ChatMessage]) -> None:
-        """Replace the chat, and remember what was not said in it before, by content."""
-        self._drive(self._set(self._source.perform, messages))
-
-    async def aset(self, messages: list[ChatMessage]) -> None:
-        """`set`, awaited."""
-        await self._set(self._source.aperform, messages)
-
-    def reset(self) -> None:
-        """Clear the chat. The notes stay; `forget` removes those."""
-        self._drive(self.areset())
-
-    async def areset(self, status: MessageStatus | None = None) -> None:
-        """`reset`, awaited."""
-        # What was said before stays known: a repetition is a note of its own.
-        await self._known_session()
-        await super().areset(status)
-        self._turn += 1
-
-    @property
-    def events(self) -> Mapping[str, int]:
-        """How often writing or recalling failed in this object, by kind."""
-        return dict(self._notes.events)
-
-    def flush(self, timeout: float | None = None) -> bool:
-        """Write the notes that wait, form those that are raw, put everything on disk.
-
-        A note whose model failed is tried again in the background, when it is due.
-
-        Args:
-            timeout: seconds to wait, at most; None for as long as it takes.
-
-        Returns:
-            False if notes were still waiting after that time.
-
-        Raises:
-            StoreError: the store cannot be written.
-        """
-        return self._drive(self._flush(self._source.perform, timeout))
-
-    async def aflush(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109 - as in flush
-        """`flush`, awaited."""
-        return await self._flush(self._source.aperform, timeout)
-
-    def forget(self, note: NoteLike | None = None) -> Forgotten:
-        """Remove a note and what it caused; without one, all that `scope` covers.
-
-        The chat stays; `reset` clears it.
-
-        Args:
-            note: the note, or its id; None for all.
-
-        Raises:
-            InvalidInputError: the note is invalid.
-            StoreError: it could not be removed.
-        """
-        return self._drive(self._forget(self._source.perform, note))
-
-    async def aforget(self, note: NoteLike | None = None) -> Forgotten:
-        """`forget`, awaited."""
-        return await self._forget(self._source.aperform, note)
-
-    def close(self) -> None:
-        """Write the notes that wait, and close the AgenticMemory if this object opened it."""
-        self._drive(self._notes.ingest(self._source.perform, []))
-        if self._source.owned and self._source.core is not None:
-            self._source.core.close()
-
-    async def aclose(self) -> None:
-        """`close`, awaited."""
-        await self._notes.ingest(self._source.aperform, [])
-        if self._source.owned and self._source.core is not None:
-            await self._source.core.aclose()
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """Return what is needed to go on elsewhere, JSON-native: settings, session, address.

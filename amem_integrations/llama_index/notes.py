@@ -11,7 +11,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from llama_index_instrumentation import get_dispatcher
 
@@ -44,6 +44,16 @@ MAX_WAITING = 1000
 _PLACEHOLDER = re.compile(r"\{(?=\w+\})")
 
 
+class Settings(Protocol):
+    """What a chat memory and a memory block both say of their notes."""
+
+    namespace: Namespace
+    ingest: Ingest
+    top_k: int
+    hops: int
+    min_relevance: float | None
+
+
 class AMemNotes:
     """The notes of one namespace.
 
@@ -53,22 +63,22 @@ class AMemNotes:
     def __init__(
         self,
         source: Source,
-        namespace: Namespace,
+        settings: Settings,
         *,
-        ingest: Ingest,
-        top_k: int,
-        hops: int,
-        min_relevance: float | None = None,
         waiting: list[Item] | None = None,
         captioning: Captioning | None = None,
     ) -> None:
         self.source = source
-        self.namespace = namespace
+        self.namespace = settings.namespace
         self.events: Counter[str] = Counter()
         self.waiting = waiting or []
         """Notes that could not be written yet, as `add_many` takes them."""
-        self._formation: Formation = INGESTS[ingest]
-        self._recall: dict[str, Any] = {"k": top_k, "hops": hops, "min_relevance": min_relevance}
+        self._formation = INGESTS[settings.ingest]
+        self._recall: dict[str, Any] = {
+            "k": settings.top_k,
+            "hops": settings.hops,
+            "min_relevance": settings.min_relevance,
+        }
         self._captioning = captioning
         self._lock = threading.Lock()
         self._shown: tuple[str, list[Hit]] = ("", [])

@@ -7,7 +7,7 @@ from llama_index.core.tools import FunctionTool
 
 from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.core.namespace import Namespace, fixed_namespace
-from amem_integrations.errors import InvalidInputError, loggable
+from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import FORMATIONS, Formation
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import Adapter, NamespaceLike, add
@@ -129,7 +129,5 @@ class _MemoryTools(Adapter):
         """Return what the agent reads of an error."""
         if isinstance(error, InvalidInputError):
             return str(error)
-        _LOG.warning("The tool %s failed (%s).", tool, loggable(error))
-        _LOG.debug("Why.", exc_info=error)
-        self._wiring.settings.ledger.count(f"llama_index.{tool}.failed")
+        self._report(_LOG, f"llama_index.{tool}.failed", f"The tool {tool} failed", error)
         return _UNAVAILABLE

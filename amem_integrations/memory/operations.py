@@ -1,6 +1,7 @@
 """What a memory does, each as one operation over io; `client` gives them their two forms."""
 
 import inspect
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -18,7 +19,7 @@ from amem_integrations.core.note import (
     metadata_text,
     note_id,
 )
-from amem_integrations.errors import InvalidInputError, NoteNotFoundError
+from amem_integrations.errors import InvalidInputError, NoteNotFoundError, loggable
 from amem_integrations.formation import pipeline, queue
 from amem_integrations.formation.pipeline import FORMATIONS, Formation, Pipeline, have_formed
 from amem_integrations.formation.state import RunContext
@@ -88,6 +89,12 @@ class Adapter(MemoryPart):
         super().__init__(memory._wiring, memory._sync, memory._async)
         # A memory that nobody holds closes itself.
         self._memory = memory
+
+    def _report(self, log: logging.Logger, event: str, message: str, error: Exception) -> None:
+        """Log a failure without content, and count it."""
+        log.warning("%s (%s).", message, loggable(error))
+        log.debug("Why.", exc_info=error)
+        self._wiring.settings.ledger.count(event)
 
 
 def address_of(

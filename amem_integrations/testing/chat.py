@@ -7,7 +7,6 @@ usage, structured output and tools, in the sync, async and streaming forms. No n
 import asyncio
 import json
 import re
-import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,23 +92,18 @@ class ScriptedChatModel(BaseChatModel):
     model_name: str = "scripted"
     methods: tuple[str, ...] = ("json_schema", "function_calling", "json_mode")
 
-    _script: Script = PrivateAttr()
-    _calls: list[Call] = PrivateAttr(default_factory=list[Call])
-    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+    _script: Script[Call] = PrivateAttr()
 
     def __init__(
         self, replies: Replies | Callable[[list[BaseMessage]], Reply], **settings: Any
     ) -> None:
-        if isinstance(replies, str | Mapping | AIMessage | BaseException):
-            raise TypeError("replies must be a list of replies, or a function of the messages.")
         super().__init__(**settings)
-        self._script = Script(replies, self.after)
+        self._script = Script(replies, self.after, AIMessage)
 
     @property
     def calls(self) -> list[Call]:
         """Every call so far, in order."""
-        with self._lock:
-            return list(self._calls)
+        return self._script.calls
 
     @property
     def _llm_type(self) -> str:
@@ -167,10 +161,11 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        reply = self._next(messages, kwargs, run_manager)
+        reply = self._reply(messages, kwargs, run_manager)
         if self.latency:
             time.sleep(self.latency)
-        return self._result(self._message(reply, messages, kwargs))
+        message = self._message(reply, messages, kwargs)
+        return ChatResult(generations=[ChatGeneration(message=message)])
 
     async def _agenerate(
         self,
@@ -179,11 +174,13 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        reply = self._next(messages, kwargs, run_manager)
+        reply = self._reply(messages, kwargs, run_manager)
         if self.latency:
             await asyncio.sleep(self.latency)
-        return self._result(self._message(reply, messages, kwargs))
+        message = self._message(reply, messages, kwargs)
+        return ChatResult(generations=[ChatGeneration(message=message)])
 
+    # LangChain itself reports the chunks to callbacks.
     def _stream(
         self,
         messages: list[BaseMessage],
@@ -191,13 +188,10 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        reply = self._next(messages, kwargs, run_manager)
+        reply = self._reply(messages, kwargs, run_manager)
         if self.latency:
             time.sleep(self.latency)
-        for chunk in _chunks(self._message(reply, messages, kwargs)):
-            if run_manager:
-                run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-            yield chunk
+        yield from _chunks(self._message(reply, messages, kwargs))
 
     async def _astream(
         self,
@@ -206,26 +200,22 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        reply = self._next(messages, kwargs, run_manager)
+        reply = self._reply(messages, kwargs, run_manager)
         if self.latency:
             await asyncio.sleep(self.latency)
         for chunk in _chunks(self._message(reply, messages, kwargs)):
-            if run_manager:
-                await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
             yield chunk
 
-    def _next(
+    def _reply(
         self,
         messages: list[BaseMessage],
-        kwargs: dict[str, Any],
+        kwargs: Mapping[str, Any],
         run_manager: CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun | None,
     ) -> Reply:
         tags = tuple(run_manager.tags) if run_manager else ()
         asked = {key: value for key, value in kwargs.items() if key != "structured_by"}
-        with self._lock:
-            place = len(self._calls)
-            self._calls.append(Call(list(messages), asked, tags, kwargs.get("structured_by")))
-        return cast("Reply", self._script.reply(place, list(messages)))
+        call = Call(list(messages), asked, tags, kwargs.get("structured_by"))
+        return self._script.reply(call, list(messages))
 
     def _message(
         self, reply: Reply, messages: list[BaseMessage], kwargs: Mapping[str, Any]
@@ -242,9 +232,6 @@ class ScriptedChatModel(BaseChatModel):
             message.usage_metadata = self.usage or _estimate(messages, message)
         message.response_metadata.setdefault("model_name", self.model_name)
         return message
-
-    def _result(self, message: AIMessage) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 def _object_message(reply: Mapping[str, Any], kwargs: Mapping[str, Any]) -> AIMessage:

@@ -7,7 +7,6 @@ tool calls, streaming, in the sync and async forms, and a record of every prompt
 import asyncio
 import json
 import re
-import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -129,17 +128,13 @@ class ScriptedLLM(LLM):
     model_name: str = "scripted"
     context_window: int = 32_000
 
-    _script: Script = PrivateAttr()
-    _calls: list[LLMCall] = PrivateAttr(default_factory=list[LLMCall])
-    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+    _script: Script[LLMCall] = PrivateAttr()
 
     def __init__(
         self, replies: Replies | Callable[[list[ChatMessage]], Reply], **settings: Any
     ) -> None:
-        if isinstance(replies, str | Mapping | ChatMessage | BaseException):
-            raise TypeError("replies must be a list of replies, or a function of the messages.")
         super().__init__(**settings)
-        self._script = Script(replies, self.after)
+        self._script = Script(replies, self.after, ChatMessage)
 
     @classmethod
     def class_name(cls) -> str:
@@ -148,8 +143,7 @@ class ScriptedLLM(LLM):
     @property
     def calls(self) -> list[LLMCall]:
         """Every call so far, in order."""
-        with self._lock:
-            return list(self._calls)
+        return self._script.calls
 
     @property
     def metadata(self) -> LLMMetadata:
@@ -219,10 +213,7 @@ class ScriptedLLM(LLM):
         tools = tuple(tool.metadata.get_name() for tool in kwargs.get("tools") or ())
         # What was sent, whatever becomes of these messages afterwards.
         asked = [message.model_copy(deep=True) for message in messages]
-        with self._lock:
-            place = len(self._calls)
-            self._calls.append(LLMCall(asked, tools))
-        reply = cast("Reply", self._script.reply(place, list(messages)))
+        reply: Reply = self._script.reply(LLMCall(asked, tools), list(messages))
         if isinstance(reply, BaseException):
             raise reply
         if isinstance(reply, ChatMessage):
