@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
@@ -190,17 +191,26 @@ class _EdgeStore:
 def _open_edge(directory: Path | None, collection: str, encoders: Encoders) -> Store:
     from amem_integrations.stores.edge import files, shards
     from amem_integrations.stores.edge.engine import EdgeEngine
-    from amem_integrations.stores.edge.shards import translated
+    from amem_integrations.stores.edge.errors import translated
 
     if directory is None:
         with translated(Path(tempfile.gettempdir())):
             temporary = Path(tempfile.mkdtemp(prefix="amem-"))
         path, location = temporary / collection, "a temporary directory"
         with _removed_on_failure(temporary):
-            shard = shards.share(path, lambda: files.open_temporary(path, encoders), temporary)
+            shard = shards.share(
+                path,
+                partial(files.open_existing, path),
+                create=lambda: files.create_temporary(path, encoders),
+                temporary=temporary,
+            )
     else:
         path, location = directory / collection, str(directory / collection)
-        shard = shards.share(path, lambda: files.open_or_create(path, encoders))
+        shard = shards.share(
+            path,
+            partial(files.open_existing, path),
+            create=lambda: files.create_missing(path, encoders),
+        )
     store = _EdgeStore(EdgeEngine(shard, encoders.dimension), location)
     # A new shard came with its description, so an empty one without it is somebody else's.
     return _described(store, encoders, describe_empty=False)

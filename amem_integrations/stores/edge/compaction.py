@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import qdrant_edge as edge
@@ -18,7 +19,9 @@ from amem_integrations.stores.checks import encoders_of
 from amem_integrations.stores.codec import META_ID
 from amem_integrations.stores.edge import files as edge_files
 from amem_integrations.stores.edge.engine import edge_point, point_of
-from amem_integrations.stores.edge.shards import SPARE, full, share
+from amem_integrations.stores.edge.errors import full
+from amem_integrations.stores.edge.ownership import SPARE
+from amem_integrations.stores.edge.shards import share
 
 _PAGE = 256
 
@@ -48,7 +51,7 @@ def compact(path: Path, progress: Progress = lambda done, total: None) -> Compac
             "On Windows an open directory cannot be replaced; `amem admin reembed` makes a copy "
             "in another one."
         )
-    shard = share(path, lambda: edge_files.open_existing(path))
+    shard = share(path, partial(edge_files.open_existing, path))
     moved = False
     try:
         if shard.users > 1:

@@ -27,7 +27,8 @@ from amem_integrations.errors import (
 from amem_integrations.stores import codec
 from amem_integrations.stores.checks import Encoders, meta_point
 from amem_integrations.stores.edge.engine import edge_point
-from amem_integrations.stores.edge.shards import SPARE, full, translated
+from amem_integrations.stores.edge.errors import full, translated
+from amem_integrations.stores.edge.ownership import SPARE, Ownership
 
 # On a file system in memory the empty maps of a new shard take some 200 MB at once.
 _SPARE_TO_CREATE = 4 * SPARE
@@ -38,19 +39,18 @@ _PARTS = ("segments", "wal")
 _ESSENTIAL = ("version.info", "*id_tracker.mappings", "*id_tracker.versions")
 
 
-def open_or_create(path: Path, encoders: Encoders) -> edge.EdgeShard:
-    """The engine's shard in `path`, made and described if there is nothing there yet.
-
-    Raises StoreMismatchError for a directory with other content, StoreLockedError,
-    StoreWriteError, StoreCorruptError.
-    """
+def create_missing(path: Path, encoders: Encoders) -> None:
+    """Make and describe a shard in `path` if nothing is there yet."""
     if not _entries(path):
         _create(path, encoders)
-    return open_existing(path)
 
 
-def open_existing(path: Path) -> edge.EdgeShard:
-    """The engine's shard in `path`; errors as of `open_or_create`."""
+def open_existing(path: Path, owned: Ownership) -> edge.EdgeShard:
+    """The engine's shard in `path`, which this process owns.
+
+    Raises StoreMismatchError for a directory with other content, StoreWriteError,
+    StoreCorruptError.
+    """
     entries = _entries(path)
     if _CONFIG not in entries and not entries.issuperset(_PARTS):
         raise StoreMismatchError(
@@ -63,7 +63,7 @@ def open_existing(path: Path) -> edge.EdgeShard:
             "empty. Nothing was changed: move the directory aside, keep it, and restore a copy."
         )
     _check(path, SPARE)
-    with translated(path, opening=True):
+    with translated(path, opening=True), owned.writing():
         shard = edge.EdgeShard.load(str(path))
         try:
             _make_missing_indexes(shard)
@@ -89,10 +89,15 @@ def _make_missing_indexes(shard: edge.EdgeShard) -> None:
 
 def open_temporary(path: Path, encoders: Encoders) -> edge.EdgeShard:
     """The engine's shard in the new directory `path`, which need not survive this process."""
+    create_temporary(path, encoders)
+    return edge.EdgeShard.load(str(path))
+
+
+def create_temporary(path: Path, encoders: Encoders) -> None:
+    """Write an empty shard into the new directory `path`, without waiting for the disk."""
     path.mkdir(mode=0o700, parents=True)
     _check(path, _SPARE_TO_CREATE)
     _write(_empty_shard(encoders), path)
-    return edge.EdgeShard.load(str(path))
 
 
 def beside(path: Path, kind: str) -> Path:

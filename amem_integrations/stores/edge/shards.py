@@ -1,4 +1,4 @@
-"""The open shards of this process, and the failures of the engine as errors of this package.
+"""The open shards of this process.
 
 There is one shard per directory, shared by all who open it. It is closed with its last user,
 flushed on a schedule while it is written, and dead in forked children.
@@ -16,119 +16,14 @@ from pathlib import Path
 
 import qdrant_edge as edge
 
-from amem_integrations.errors import (
-    AMemError,
-    StoreClosedError,
-    StoreCorruptError,
-    StoreError,
-    StoreLockedError,
-    StoreWriteError,
-)
-
-_LOCKED = ("WouldBlock",)
-_FULL = ("No space left", "StorageFull", "File too large", "FileTooLarge", "Disk quota", "Quota")
-_UNWRITABLE = ("Read-only file system", "ReadOnly", "Permission denied", "PermissionDenied")
-_CLOSED = ("Shard is not initialized",)
-_DESCRIPTORS = ("Too many open files", "os error 24")
-_DAMAGED = (
-    "corrupt",
-    "deserialize",
-    "decode",
-    "decompress",
-    "out of bounds",
-    "Inconsistent",
-    "malformed",
-)
-
-
-@contextmanager
-def translated(path: Path, *, opening: bool = False) -> Generator[None]:
-    """Raise whatever the engine raises inside as one of our StoreErrors.
-
-    opening: files are being read for the first time, so an unknown failure means damage.
-    """
-    try:
-        yield
-    except AMemError:
-        raise
-    except OSError as error:
-        raise _meaning(error.strerror or str(error), path, opening=False) from error
-    except Exception as error:
-        raise _meaning(str(error), path, opening) from error
-    except BaseException as error:
-        # A panic is no Exception, and its class cannot be imported.
-        if type(error).__name__ != "PanicException":
-            raise
-        raise StoreCorruptError(
-            f"The storage engine broke off while working on {path}: {_first_line(str(error))}. "
-            f"Close the store and open it again. {_RESTORE}"
-        ) from error
-
-
-def full(path: Path, free: int, needed: int) -> StoreWriteError:
-    megabytes = 1024 * 1024
-    return StoreWriteError(
-        f"The disk that holds {path} has {free // megabytes} MB left, and {needed // megabytes} MB "
-        "must be free to write safely. Nothing was written. Free some space, or keep the store "
-        "in another directory."
-    )
-
-
-_RESTORE = (
-    "If that fails, its files are damaged: move the directory aside, keep it, and restore a copy."
-)
-
-
-def _meaning(text: str, path: Path, opening: bool) -> StoreError:
-    detail = _first_line(text)
-    if _has(text, _LOCKED):
-        return StoreLockedError(
-            f"{path} is open in another process (or in a process forked while it was open). "
-            "Close it there first, use another directory, or run a Qdrant server, which several "
-            "processes can share."
-        )
-    if _has(text, _FULL):
-        return StoreWriteError(
-            f"There is no room to write in {path}: {detail}. Free some space and try again; "
-            "what was stored before is kept."
-        )
-    if _has(text, _UNWRITABLE):
-        return StoreWriteError(
-            f"{path} cannot be written: {detail}. Give this user write access to it, or use "
-            "another directory."
-        )
-    if _has(text, _CLOSED):
-        return StoreClosedError(f"The store in {path} is closed. Open it again.")
-    if _has(text, _DESCRIPTORS):
-        return StoreError(
-            f"Too many files are open to work on {path}. Close other stores, or raise the limit "
-            "(ulimit -n)."
-        )
-    if opening or _has(text, _DAMAGED):
-        return StoreCorruptError(
-            f"The files in {path} are damaged: {detail}. Nothing was deleted: move the directory "
-            "aside, keep it, and restore a copy."
-        )
-    return StoreError(f"The storage engine could not do this in {path}: {detail}.")
-
-
-def _has(text: str, signs: tuple[str, ...]) -> bool:
-    return any(sign in text for sign in signs)
-
-
-def _first_line(text: str) -> str:
-    line = text.strip().split("\n", 1)[0].rstrip(".")
-    return line if len(line) <= 300 else line[:300] + "…"
-
+from amem_integrations.errors import StoreClosedError, StoreError, StoreWriteError
+from amem_integrations.stores.edge.errors import full, translated
+from amem_integrations.stores.edge.ownership import SPARE, Ownership
 
 _LOG = logging.getLogger(__name__)
 
 FLUSH_AFTER = 5.0
 """Seconds between the first unflushed write and the flush that makes it survive a power cut."""
-
-SPARE = 64 * 1024 * 1024
-"""Bytes that must stay free: the engine writes through memory maps of 32 MB, and a page that
-finds no room on the disk ends the process with SIGBUS, which nobody can catch."""
 
 # One lock for all shards: the engine holds the GIL in every call, so finer ones would gain
 # nothing, and could deadlock when garbage collection closes one shard amid a call on another.
@@ -140,19 +35,18 @@ _shards: "dict[tuple[int, int], Shard]" = {}
 class Shard:
     """One open shard directory. Use it through `use` and `update`; give it back by `release`."""
 
-    def __init__(self, opened: edge.EdgeShard, path: Path, temporary: Path | None) -> None:
+    def __init__(
+        self, opened: edge.EdgeShard, path: Path, owned: Ownership, temporary: Path | None
+    ) -> None:
         self.path = path
         self.users = 0
         self.key = _identity(path)
         self._edge: edge.EdgeShard | None = opened
+        self._owned = owned
         self._temporary = temporary
         self._pid = os.getpid()
         self._dirty = False
         self._timer: threading.Timer | None = None
-        # Kept open so that the inode, which is the key, is not given to another directory.
-        self._directory: int | None = None
-        if os.name == "posix":
-            self._directory = os.open(path, os.O_RDONLY)
 
     @property
     def closed(self) -> bool:
@@ -177,11 +71,13 @@ class Shard:
         with self.use() as opened:
             self._check_room(size)
             self._schedule_flush()
-            opened.update(operation)
+            with self._owned.writing():
+                opened.update(operation)
 
     def flush(self) -> None:
         with self.use() as opened:
-            opened.flush()
+            with self._owned.writing():
+                opened.flush()
             self._dirty = False
 
     def release(self) -> None:
@@ -209,23 +105,20 @@ class Shard:
         opened, self._edge = self._edge, None
         if self._timer is not None:
             self._timer.cancel()
-        if self._directory is not None:
-            os.close(self._directory)
-        if opened is not None:
-            with translated(self.path):
-                opened.close()
+        try:
+            if opened is not None:
+                with translated(self.path), self._owned.writing():
+                    opened.close()
+        finally:
+            self._owned.release()
 
     def _check_room(self, size: int) -> None:
-        if self._directory is None:
-            free = shutil.disk_usage(self.path).free
-        else:
-            if os.fstat(self._directory).st_nlink == 0:
-                raise StoreWriteError(
-                    f"{self.path} was deleted while it was open; nothing can be stored there. "
-                    "Close the store and open it again."
-                )
-            disk = os.fstatvfs(self._directory)
-            free = disk.f_bavail * disk.f_frsize
+        if self._owned.is_deleted:
+            raise StoreWriteError(
+                f"{self.path} was deleted while it was open; nothing can be stored there. "
+                "Close the store and open it again."
+            )
+        free = self._owned.free_space
         if free < SPARE + size:
             raise full(self.path, free, SPARE + size)
 
@@ -259,8 +152,7 @@ class Shard:
             self.users = 0
             if self._timer is not None:
                 self._timer.cancel()
-            if self._directory is not None:
-                os.close(self._directory)
+            self._owned.release()
             self.abandon()
             self._edge = None
 
@@ -274,9 +166,17 @@ class Shard:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._edge))
 
 
-def share(path: Path, open_: Callable[[], edge.EdgeShard], temporary: Path | None = None) -> Shard:
+def share(
+    path: Path,
+    open_: Callable[[Ownership], edge.EdgeShard],
+    *,
+    create: Callable[[], None] = lambda: None,
+    temporary: Path | None = None,
+) -> Shard:
     """The shard of directory `path`, opened by `open_` unless it is open; counts as one use.
 
+    Nothing in the directory is touched before this process owns it.
+    create: makes the directory if there is none.
     temporary: a directory that goes away with the shard.
     """
     with _lock, translated(path):
@@ -286,7 +186,13 @@ def share(path: Path, open_: Callable[[], edge.EdgeShard], temporary: Path | Non
             # Garbage collection may have closed it just before.
             if not shard.closed:
                 return shard
-        shard = Shard(open_(), path, temporary)
+        create()
+        owned = Ownership(path)
+        try:
+            shard = Shard(open_(owned), path, owned, temporary)
+        except BaseException:
+            owned.release()
+            raise
         shard.users = 1
         _shards[shard.key] = shard
         return shard

@@ -1,0 +1,208 @@
+"""Who owns the directory of a shard, and how others copy it while it is owned.
+
+The engine asks for its own lock only after it has changed files. So a process locks the
+directory itself (flock, which needs no file) before it touches anything in it.
+
+The owner counts its writes in the file `writes`: the number is odd while a write is under way. A
+copy made by another process is whole if the number was even and the same before and after it; it
+is what a kill at that moment would have left, and opens like that. Readers of a busy directory
+use such a copy. A socket of the owner would need a thread, fail while the owner is stopped or
+computes, and be one more thing to protect.
+"""
+
+import contextlib
+import errno
+import mmap
+import os
+import shutil
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from amem_integrations.errors import StoreLockedError
+from amem_integrations.stores.edge.errors import full, locked, translated
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover
+    # Windows: only the engine's own lock is there, and nobody copies a busy directory.
+    fcntl = None
+
+SPARE = 64 * 1024 * 1024
+"""Bytes that must stay free: the engine writes through memory maps of 32 MB, and a page that
+finds no room on the disk ends the process with SIGBUS, which nobody can catch."""
+
+_WRITES = "writes"
+_NUMBER_BYTES = 8
+_ATTEMPTS = 20
+_PAUSE = 0.05
+_CHUNK = 8 * 1024 * 1024
+
+
+class Ownership:
+    """The lock on a directory, held until `release`, and the count of its owner's writes.
+
+    Raises StoreLockedError if another process has the directory; nothing in it was touched.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._count: mmap.mmap | None = None
+        # Kept open also so that the inode is not given to another directory.
+        self._directory: int | None = None
+        if fcntl is None:  # pragma: no cover
+            return
+        self._directory = os.open(path, os.O_RDONLY)
+        try:
+            _lock(self._directory)
+            _check_engine_lock(path)
+        except OSError as error:
+            self.release()
+            raise locked(path) if isinstance(error, BlockingIOError) else error from None
+
+    def release(self) -> None:
+        """Give the directory free; releasing it again does nothing."""
+        directory, self._directory = self._directory, None
+        if directory is not None:
+            os.close(directory)
+        count, self._count = self._count, None
+        if count is not None:
+            count.close()
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """Count a write to the files of the directory; one may stand in another."""
+        if self._directory is None:  # pragma: no cover
+            yield
+            return
+        if self._count is None:
+            self._count = _open_count(self._path)
+        count = self._count
+        number = _number(count)
+        if number % 2:
+            yield
+            return
+        _set(count, number + 1)
+        try:
+            yield
+        finally:
+            _set(count, number + 2)
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether somebody removed the directory meanwhile."""
+        return self._directory is not None and os.fstat(self._directory).st_nlink == 0
+
+    @property
+    def free_space(self) -> int:
+        """Bytes that are free on the disk of the directory."""
+        if self._directory is None:  # pragma: no cover
+            return shutil.disk_usage(self._path).free
+        disk = os.fstatvfs(self._directory)
+        return disk.f_bavail * disk.f_frsize
+
+
+def copy_busy(path: Path, target: Path) -> None:
+    """Copy the directory `path`, which another process owns, to the new directory `target`.
+
+    The copy has everything that was written until now, flushed or not. No file in `path` changes.
+    Raises StoreLockedError if the owner writes all the time, StoreWriteError if there is no room.
+    """
+    with translated(path):
+        for _ in range(_ATTEMPTS):
+            before = _read_count(path)
+            if before is not None and before % 2 == 0:
+                with contextlib.suppress(FileNotFoundError):
+                    _copy(path, target)
+                    if _read_count(path) == before:
+                        return
+                shutil.rmtree(target, ignore_errors=True)
+            time.sleep(_PAUSE)
+    raise StoreLockedError(
+        f"{path} is open in another process, which is writing all the time, so no copy of it could "
+        "be made to read from. Try again when it is quieter."
+    )
+
+
+def _lock(descriptor: int) -> None:
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _check_engine_lock(path: Path) -> None:
+    """Raise BlockingIOError if a program that knows nothing of our lock has the shard open."""
+    with contextlib.suppress(FileNotFoundError):
+        log = os.open(path / "wal", os.O_RDONLY)
+        try:
+            _lock(log)
+        finally:
+            os.close(log)
+
+
+def _open_count(path: Path) -> mmap.mmap:
+    descriptor = os.open(path / _WRITES, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        os.ftruncate(descriptor, _NUMBER_BYTES)
+        count = mmap.mmap(descriptor, _NUMBER_BYTES)
+    finally:
+        os.close(descriptor)
+    # An owner that was killed amid a write left an odd number.
+    _set(count, _number(count) + _number(count) % 2)
+    return count
+
+
+def _number(count: mmap.mmap) -> int:
+    return int.from_bytes(count[:], "little")
+
+
+def _set(count: mmap.mmap, number: int) -> None:
+    count[:] = number.to_bytes(_NUMBER_BYTES, "little")
+
+
+def _read_count(path: Path) -> int | None:
+    try:
+        return int.from_bytes((path / _WRITES).read_bytes(), "little")
+    except FileNotFoundError:
+        return None
+
+
+def _copy(source: Path, target: Path) -> None:
+    files = [path for path in source.rglob("*") if path.is_file()]
+    size = sum(path.stat().st_blocks * 512 for path in files)
+    target.mkdir(mode=0o700, parents=True)
+    free = shutil.disk_usage(target).free
+    if free < size + SPARE:
+        raise full(target, free, size + SPARE)
+    for path in files:
+        copied = target / path.relative_to(source)
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        _copy_sparse(path, copied)
+
+
+def _copy_sparse(source: Path, target: Path) -> None:
+    """Copy a file without filling its holes: most files of a shard are mostly holes."""
+    with source.open("rb") as reading, target.open("wb") as writing:
+        for start, end in _extents(reading.fileno()):
+            reading.seek(start)
+            writing.seek(start)
+            while reading.tell() < end:
+                chunk = reading.read(min(end - reading.tell(), _CHUNK))
+                if not chunk:
+                    break
+                writing.write(chunk)
+        writing.truncate(os.fstat(reading.fileno()).st_size)
+
+
+def _extents(descriptor: int) -> Generator[tuple[int, int]]:
+    """Where a file has data, from and to."""
+    end, size = 0, os.fstat(descriptor).st_size
+    while end < size:
+        try:
+            start = os.lseek(descriptor, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                return
+            raise
+        end = os.lseek(descriptor, start, os.SEEK_HOLE)
+        yield start, end
