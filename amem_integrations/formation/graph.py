@@ -37,7 +37,7 @@ from amem_integrations.formation.steps import (
     link,
     release,
 )
-from amem_integrations.llms.tracing import aredaction, redaction
+from amem_integrations.llms.redaction import redaction
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -115,7 +115,7 @@ class Traced(Runnable):
 
     async def ainvoke(self, input: tuple[FormationState, Any]) -> Any:
         state, context = input
-        with nullcontext() if self.content else aredaction():
+        with nullcontext() if self.content else redaction(awaited=True):
             return await self.graph.ainvoke(state, self._about(state), context=context)
 
     def _about(self, state: FormationState) -> "RunnableConfig":

@@ -10,7 +10,6 @@ import math
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar, cast
@@ -21,72 +20,66 @@ from amem_integrations.errors import AnalysisError
 
 T = TypeVar("T")
 
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    reason: str
-    retryable: bool
-    meaning: str
-
-
-_REFUSAL = Failure("refusal", False, "the model refused to answer; the note keeps its text")
-_FILTER = Failure("content-filter", False, "the provider's content filter stopped the answer")
-_TOO_LONG = Failure("too-long", False, "the prompt exceeds the model's context window")
-_QUOTA = Failure("quota", False, "the account's quota is used up; raise it with the provider")
-_LIMIT = Failure("rate-limited", True, "the provider limits the rate of requests")
-_TIMEOUT = Failure("timeout", True, "the answer took too long; check the model's timeout")
-_TRANSPORT = Failure("transport", True, "the provider could not be reached; check the connection")
-_SERVER = Failure("server", True, "the provider had a fault of its own")
-_KEY = Failure("unauthorized", False, "the provider does not accept the API key; check it")
-_FORBIDDEN = Failure("forbidden", False, "this API key may not use this model")
-_NO_MODEL = Failure("not-found", False, "the provider has no such model; check its name")
-_BAD = Failure("bad-request", False, "the provider rejects the request; check the model's settings")
-_ODD = Failure("error", False, "an unexpected error; its cause is attached")
+# What each reason means.
+_MEANINGS = {
+    "refusal": "the model refused to answer; the note keeps its text",
+    "content-filter": "the provider's content filter stopped the answer",
+    "too-long": "the prompt exceeds the model's context window",
+    "quota": "the account's quota is used up; raise it with the provider",
+    "rate-limited": "the provider limits the rate of requests",
+    "timeout": "the answer took too long; check the model's timeout",
+    "transport": "the provider could not be reached; check the connection",
+    "server": "the provider had a fault of its own",
+    "unauthorized": "the provider does not accept the API key; check it",
+    "forbidden": "this API key may not use this model",
+    "not-found": "the provider has no such model; check its name",
+    "bad-request": "the provider rejects the request; check the model's settings",
+    "error": "an unexpected error; its cause is attached",
+}
+_RETRYABLE = frozenset({"rate-limited", "timeout", "transport", "server"})
 
 # By the name of an exception's class, or of one of its bases.
-_BY_NAME: Mapping[str, Failure] = {
-    name: failure
-    for failure, names in {
-        _REFUSAL: "ModelRefusalError",
-        _FILTER: "ContentFilterFinishReasonError",
-        _TOO_LONG: "ContextOverflowError",
-        _KEY: "ModelAuthenticationError",
-        _FORBIDDEN: "ModelPermissionDeniedError",
-        _NO_MODEL: "ModelNotFoundError",
-        _BAD: "ModelInvalidRequestError",
-        _LIMIT: "ModelRateLimitError",
-        _SERVER: "ModelAPIError",
-        _TIMEOUT: "ModelTimeoutError TimeoutError TimeoutException Timeout APITimeoutError",
-        _TRANSPORT: "ModelConnectionError APIConnectionError ConnectionError TransportError "
-        "ClientConnectionError",
-    }.items()
-    for name in names.split()
+_BY_NAME = {
+    "ModelRefusalError": "refusal",
+    "ContentFilterFinishReasonError": "content-filter",
+    "ContextOverflowError": "too-long",
+    "ModelAuthenticationError": "unauthorized",
+    "ModelPermissionDeniedError": "forbidden",
+    "ModelNotFoundError": "not-found",
+    "ModelInvalidRequestError": "bad-request",
+    "ModelRateLimitError": "rate-limited",
+    "ModelAPIError": "server",
+    "ModelTimeoutError": "timeout",
+    "TimeoutError": "timeout",
+    "TimeoutException": "timeout",
+    "Timeout": "timeout",
+    "APITimeoutError": "timeout",
+    "ModelConnectionError": "transport",
+    "APIConnectionError": "transport",
+    "ConnectionError": "transport",
+    "TransportError": "transport",
+    "ClientConnectionError": "transport",
 }
-
-_BY_STATUS: Mapping[int, Failure] = {
-    status: failure
-    for failure, statuses in {
-        _BAD: (400, 422),
-        _KEY: (401,),
-        _FORBIDDEN: (403,),
-        _NO_MODEL: (404,),
-        _TIMEOUT: (408,),
-        _SERVER: (409,),
-        _TOO_LONG: (413,),
-        _LIMIT: (425, 429),
-    }.items()
-    for status in statuses
+_BY_STATUS = {
+    400: "bad-request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not-found",
+    408: "timeout",
+    409: "server",
+    413: "too-long",
+    422: "bad-request",
+    425: "rate-limited",
+    429: "rate-limited",
 }
-
 _BY_CODE = {
-    "content_filter": _FILTER,
-    "insufficient_quota": _QUOTA,
-    "context_length_exceeded": _TOO_LONG,
+    "content_filter": "content-filter",
+    "insufficient_quota": "quota",
+    "context_length_exceeded": "too-long",
 }
 
 # How providers say why an answer ended, in lower case.
 _ENDING_KEYS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-_REFUSED = frozenset({"refusal"})
 _FILTERED = frozenset(
     {
         *("content_filter", "content_filtered", "guardrail_intervened", "safety"),
@@ -94,11 +87,6 @@ _FILTERED = frozenset(
     }
 )
 _TRUNCATED = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
-
-
-def passes_through(error: Exception) -> bool:
-    """Return whether `error` is to be raised as it is: a graph's interrupt, or our own error."""
-    return is_interrupt(error) or isinstance(error, AnalysisError)
 
 
 def is_interrupt(error: Exception) -> bool:
@@ -110,14 +98,8 @@ def is_interrupt(error: Exception) -> bool:
 def classify(error: Exception, model: str) -> AnalysisError:
     """Return the AnalysisError for an `error` that was raised while `model` was asked."""
     status = _status(error)
-    failure = _failure(error, status)
     kind = type(error).__name__ + (f", HTTP {status}" if status else "")
-    return AnalysisError(
-        f"{model} gave no judgement: {failure.meaning} ({kind}).",
-        reason=failure.reason,
-        retryable=failure.retryable,
-        retry_after=_retry_after(error) if failure.retryable else None,
-    )
+    return _failure(model, _reason(error, status), f" ({kind})", retry_after=_retry_after(error))
 
 
 def refused(metadata: Mapping[str, Any], *, refusal: bool, model: str) -> AnalysisError | None:
@@ -126,20 +108,26 @@ def refused(metadata: Mapping[str, Any], *, refusal: bool, model: str) -> Analys
     metadata: the answer's response metadata. refusal: whether the answer itself says so.
     """
     ended = _endings(metadata)
-    if refusal or ended & _REFUSED:
-        failure = _REFUSAL
-    elif ended & _FILTERED:
-        failure = _FILTER
-    else:
-        return None
-    return AnalysisError(
-        f"{model} gave no judgement: {failure.meaning}.", reason=failure.reason, retryable=False
-    )
+    if refusal or "refusal" in ended:
+        return _failure(model, "refusal")
+    return _failure(model, "content-filter") if ended & _FILTERED else None
 
 
 def truncated(metadata: Mapping[str, Any]) -> bool:
     """Return whether an answer ended because it reached its greatest length."""
     return bool(_endings(metadata) & _TRUNCATED)
+
+
+def _failure(
+    model: str, reason: str, kind: str = "", *, retry_after: float | None = None
+) -> AnalysisError:
+    retryable = reason in _RETRYABLE
+    return AnalysisError(
+        f"{model} gave no analysis: {_MEANINGS[reason]}{kind}.",
+        reason=reason,
+        retryable=retryable,
+        retry_after=retry_after if retryable else None,
+    )
 
 
 def _endings(metadata: Mapping[str, Any]) -> set[str]:
@@ -150,7 +138,7 @@ def _endings(metadata: Mapping[str, Any]) -> set[str]:
     return {word.lower() for word in words if isinstance(word, str)}
 
 
-def _failure(error: Exception, status: int | None) -> Failure:
+def _reason(error: Exception, status: int | None) -> str:
     code = getattr(error, "code", None)
     if isinstance(code, str) and code in _BY_CODE:
         return _BY_CODE[code]
@@ -158,8 +146,8 @@ def _failure(error: Exception, status: int | None) -> Failure:
         if cls.__name__ in _BY_NAME:
             return _BY_NAME[cls.__name__]
     if status is None:
-        return _ODD
-    return _BY_STATUS.get(status, _SERVER if status >= 500 else _ODD)
+        return "error"
+    return _BY_STATUS.get(status, "server" if status >= 500 else "error")
 
 
 def _status(error: Exception) -> int | None:

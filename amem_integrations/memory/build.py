@@ -72,7 +72,7 @@ class MemoryParts:
         if chat_model is not None:
             chat_model = Deadline(chat_model, formation.model_timeout)
         if chat_model is not None and not formation.trace_content:
-            from amem_integrations.llms.tracing import RedactedModel
+            from amem_integrations.llms.redaction import RedactedModel
 
             chat_model = RedactedModel(chat_model)
         analyst = options.analyst or (

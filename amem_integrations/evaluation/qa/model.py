@@ -22,9 +22,9 @@ from langchain_core.rate_limiters import BaseRateLimiter, InMemoryRateLimiter
 from amem_integrations.core.analysis import ChatReply, ChatRequest
 from amem_integrations.core.io import ChatModel
 from amem_integrations.errors import AnalysisError, InvalidInputError
+from amem_integrations.llms.chat_models import find_object
 from amem_integrations.llms.failures import Deadline
 from amem_integrations.llms.langchain import LangChainChatModel
-from amem_integrations.llms.structured import find_object
 
 _SCHEMA: ContextVar[Mapping[str, object]] = ContextVar("schema")
 """The schema of the question that is being asked."""

@@ -14,15 +14,13 @@ from typing import Any
 
 from langchain_core.callbacks import (
     AsyncCallbackHandler,
-    AsyncCallbackManager,
     BaseCallbackHandler,
-    CallbackManager,
+    BaseCallbackManager,
 )
 from langchain_core.callbacks.manager import ahandle_event, handle_event
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables.config import (
-    RunnableConfig,
     ensure_config,
     get_async_callback_manager_for_config,
     get_callback_manager_for_config,
@@ -68,45 +66,28 @@ class RedactedModel:
             return self.model.complete(request)
 
     async def acomplete(self, request: ChatRequest) -> ChatReply:
-        with aredaction():
+        with redaction(awaited=True):
             return await self.model.acomplete(request)
 
 
 @contextmanager
-def redaction() -> Generator[None]:
-    """Show the surrounding handlers the runs inside without content."""
-    with _redaction(get_callback_manager_for_config, CallbackManager, _SyncRedactor):
-        yield
+def redaction(*, awaited: bool = False) -> Generator[None]:
+    """Show the surrounding handlers the runs inside without content.
 
-
-@contextmanager
-def aredaction() -> Generator[None]:
-    """`redaction` of runs that are awaited inside."""
-    with _redaction(get_async_callback_manager_for_config, AsyncCallbackManager, _AsyncRedactor):
-        yield
-
-
-@contextmanager
-def _redaction(
-    configured: Callable[[RunnableConfig], CallbackManager | AsyncCallbackManager],
-    manager: type[CallbackManager | AsyncCallbackManager],
-    redactor: "type[_SyncRedactor | _AsyncRedactor]",
-) -> Generator[None]:
+    awaited: whether the runs inside are awaited.
+    """
     config = ensure_config()
-    outer = configured(config)
-    redacted = any(isinstance(handler, _Redactor) for handler in outer.handlers)
-    if redacted or not outer.handlers:
+    configured = (
+        get_async_callback_manager_for_config if awaited else get_callback_manager_for_config
+    )
+    callbacks: BaseCallbackManager = configured(config)
+    handlers = callbacks.handlers
+    if not handlers or any(isinstance(handler, _Redactor) for handler in handlers):
         yield
         return
-    callbacks = manager(
-        [redactor(outer.handlers)],
-        [redactor(outer.inheritable_handlers)],
-        outer.parent_run_id,
-        tags=outer.tags,
-        inheritable_tags=outer.inheritable_tags,
-        metadata=outer.metadata,
-        inheritable_metadata=outer.inheritable_metadata,
-    )
+    callbacks = callbacks.copy()
+    callbacks.handlers = [redactor(handlers)]
+    callbacks.inheritable_handlers = [redactor(callbacks.inheritable_handlers)]
     hooks: Sequence[Any] = getattr(tracers, "_configure_hooks", ())
     values: dict[Any, Any] = {tracers.tracing_v2_callback_var: None}
     values.update((hook[0], None) for hook in hooks)
@@ -118,7 +99,7 @@ def _redaction(
         yield
 
 
-class _Redactor:
+class _Redactor(BaseCallbackHandler):
     """Passes the events of `_EVENTS` on to `handlers`, redacted, and drops all others."""
 
     run_inline = True
@@ -127,41 +108,21 @@ class _Redactor:
 
     def __init__(self, handlers: list[BaseCallbackHandler]) -> None:
         self.handlers = handlers
-        self.tracing = _tracing()
-
-
-class _SyncRedactor(_Redactor, BaseCallbackHandler):
-    pass
+        # LangSmith's context of the outside; inside, its handlers take no runs.
+        context = get_tracing_context()
+        enabled = context["enabled"]
+        self.tracing = {**context, "enabled": True if enabled is None else enabled}
 
 
 class _AsyncRedactor(_Redactor, AsyncCallbackHandler):
     pass
 
 
-def _tracing() -> dict[str, Any]:
-    """Return LangSmith's context of the outside; inside, its handlers take no runs."""
-    context = get_tracing_context()
-    return {**context, "enabled": True if context["enabled"] is None else context["enabled"]}
-
-
-def _chain_start(serialized: Any, inputs: object) -> tuple[object, ...]:
-    return _picked(serialized, _CLASS), {}
-
-
-def _chain_end(outputs: object) -> tuple[object, ...]:
-    return ({},)
-
-
-def _model_start(serialized: Any, messages: Sequence[object]) -> tuple[object, ...]:
-    return _picked(serialized, _CLASS), [list[object]() for _ in messages]
-
-
-def _model_end(response: LLMResult) -> tuple[object, ...]:
-    result = LLMResult(
+def _redacted_answer(response: LLMResult) -> LLMResult:
+    return LLMResult(
         generations=[[_without_text(one) for one in several] for several in response.generations],
         llm_output=_picked(response.llm_output, _ANSWER),
     )
-    return (result,)
 
 
 def _without_text(generation: object) -> ChatGeneration:
@@ -175,18 +136,21 @@ def _without_text(generation: object) -> ChatGeneration:
     )
 
 
-def _error(error: BaseException) -> tuple[object, ...]:
+def _redacted_error(error: BaseException) -> tuple[object, ...]:
     return (RedactedError(f"{type(error).__name__}; its message is left out of traces"),)
 
 
 # By event: the attribute by which a handler ignores it, and what makes its arguments.
 _EVENTS: dict[str, tuple[str, Callable[..., tuple[object, ...]]]] = {
-    "on_chain_start": ("ignore_chain", _chain_start),
-    "on_chain_end": ("ignore_chain", _chain_end),
-    "on_chain_error": ("ignore_chain", _error),
-    "on_chat_model_start": ("ignore_chat_model", _model_start),
-    "on_llm_end": ("ignore_llm", _model_end),
-    "on_llm_error": ("ignore_llm", _error),
+    "on_chain_start": ("ignore_chain", lambda chain, _: (_picked(chain, _CLASS), {})),
+    "on_chain_end": ("ignore_chain", lambda _: ({},)),
+    "on_chain_error": ("ignore_chain", _redacted_error),
+    "on_chat_model_start": (
+        "ignore_chat_model",
+        lambda model, batches: (_picked(model, _CLASS), [[] for _ in batches]),
+    ),
+    "on_llm_end": ("ignore_llm", lambda response: (_redacted_answer(response),)),
+    "on_llm_error": ("ignore_llm", _redacted_error),
 }
 
 
@@ -207,7 +171,7 @@ def _pass_on(event: str, ignore: str, redact: Callable[..., tuple[object, ...]])
         with tracing_context(**self.tracing):
             await ahandle_event(self.handlers, event, ignore, *redact(*args), **about(values))
 
-    setattr(_SyncRedactor, event, on_event)
+    setattr(_Redactor, event, on_event)
     setattr(_AsyncRedactor, event, on_event_async)
 
 
