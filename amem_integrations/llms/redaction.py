@@ -77,9 +77,10 @@ def redaction(*, awaited: bool = False) -> Generator[None]:
     awaited: whether the runs inside are awaited.
     """
     config = ensure_config()
-    configured = (
-        get_async_callback_manager_for_config if awaited else get_callback_manager_for_config
-    )
+    if awaited:
+        configured, redactor = get_async_callback_manager_for_config, _AsyncRedactor
+    else:
+        configured, redactor = get_callback_manager_for_config, _Redactor
     callbacks: BaseCallbackManager = configured(config)
     handlers = callbacks.handlers
     if not handlers or any(isinstance(handler, _Redactor) for handler in handlers):
