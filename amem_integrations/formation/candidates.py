@@ -7,7 +7,6 @@ language the embedder does not know still finds its neighbours.
 import math
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -18,46 +17,30 @@ from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Status
 from amem_integrations.formation.state import (
     CandidateRef,
-    FormationState,
+    Run,
     RunContext,
     Settings,
-    namespace_of,
-    open_ids,
     read_ref,
-    understanding_from,
 )
 from amem_integrations.stores.codec import micros, within
 from amem_integrations.stores.passages import passages, sparse_text, understanding
+from amem_integrations.stores.read import recent
 
 SHOWN = (Status.RAW, Status.PLAIN, Status.FORMED, Status.PARKED)
 ENOUGH = 100
 """How many random pairs tell which similarity is usual."""
 _LINKABLE = match("status", Status.RAW, Status.FORMED, Status.PARKED)
+_BACKGROUND = 64
 _SAMPLE = 48
 _SMALL_SAMPLE = 24
 
 
-async def find_candidates(
-    io: IO, settings: Settings, state: FormationState, context: RunContext
-) -> dict[str, Any]:
+async def find_candidates(io: IO, run: Run) -> dict[str, Any]:
     """Find the candidates of every open note."""
-    notes = await context.load(io, open_ids(state), namespace_of(state))
-    understood = state.get("understanding", {})
-    subjects = [
-        as_understood(note, understood[note.id]) if note.id in understood else note
-        for note in notes.values()
-    ]
-    vectors = await _vectors(io, subjects, context)
-    found = await io.gather(
-        *(_neighbours(io, settings, note, vectors[note.id], context) for note in subjects)
-    )
+    subjects = [run.as_understood(note) for note in await run.open_notes(io)]
+    vectors = await _vectors(io, subjects, run.context)
+    found = await io.gather(*(_candidates(io, run, note, vectors[note.id]) for note in subjects))
     return {"candidates": dict(zip((note.id for note in subjects), found, strict=True))}
-
-
-def as_understood(note: Note, data: Mapping[str, Any]) -> Note:
-    """The note with what the state has as its understanding."""
-    found = understanding_from(data)
-    return replace(note, keywords=found.keywords, tags=found.tags, context=found.context)
 
 
 async def _vectors(io: IO, subjects: Sequence[Note], context: RunContext) -> dict[str, Vector]:
@@ -72,36 +55,22 @@ async def _vectors(io: IO, subjects: Sequence[Note], context: RunContext) -> dic
     return vectors
 
 
-async def _neighbours(
-    io: IO, settings: Settings, subject: Note, vector: Vector, context: RunContext
-) -> list[CandidateRef]:
-    limit = settings.neighbours
-    where = older_than(subject)
-    by_words = io.sparse.query(sparse_text(subject))
-    queries = [Query(vector, where, limit)]
-    if by_words.indices:
-        queries.append(Query(by_words, where, limit, corpus=within(subject.namespace)))
-    dense, *sparse = await io.engine.query(queries)
+async def _candidates(io: IO, run: Run, subject: Note, vector: Vector) -> list[CandidateRef]:
+    limit = run.settings.neighbours
+    older = older_than(subject)
+    by_meaning, by_words = await search(io, subject, vector, limit, limit)
+    # The turn before comes first, however little it resembles the subject.
+    before = await turn_before(io, subject, older)
     spare = max(2, limit // 3)
-    chosen = dict.fromkeys(
-        [
-            *await _turn_before(io, subject),
-            *(hit.id for hit in dense[: limit - spare]),
-            *(hit.id for hits in sparse for hit in hits[:spare]),
-            *(hit.id for hit in dense),
-        ]
-    )
-    points = await io.engine.get(list(chosen)[:limit], vectors=True)
-    for point in points:
-        context.keep(point)
-    ranked = sorted(
-        ((similarity(vector, point.dense), point) for point in points),
-        key=lambda pair: (-pair[0], pair[1].id),
-    )
-    reverse = await _reverse_ranks(io, settings, where, ranked)
+    chosen = [before.id] if before else []
+    chosen += [*by_meaning[: limit - spare], *by_words[:spare], *by_meaning]
+    ranked = await by_similarity(io, vector, list(dict.fromkeys(chosen))[:limit])
+    for _, point in ranked:
+        run.context.keep(point)
+    reverse = await _reverse_ranks(io, run.settings, older, ranked)
     return [
         CandidateRef(
-            **read_ref(context.notes[point.id]),
+            **read_ref(run.context.notes[point.id]),
             similarity=cosine,
             rank=rank,
             reverse_rank=reverse.get(point.id),
@@ -110,17 +79,42 @@ async def _neighbours(
     ]
 
 
-async def _turn_before(io: IO, subject: Note) -> list[str]:
-    """The turn that the subject follows in its session, however little it resembles it."""
-    if subject.session is None:
-        return []
-    where = [older_than(subject), match("session", subject.session)]
-    if subject.sequence is not None:
-        where.append(Range("sequence", gte=subject.sequence - 1, lte=subject.sequence - 1))
-    points = await io.engine.scroll(
-        both(*where), limit=1, order_by="created_at", descending=True, fields=("key",)
-    )
-    return [point.id for point in points]
+async def search(
+    io: IO, note: Note, vector: Vector, by_meaning: int, by_words: int
+) -> tuple[list[str], list[str]]:
+    """Ids of the older notes that are nearest by meaning, and of those that share most words."""
+    where = older_than(note)
+    queries = [Query(vector, where, by_meaning)]
+    words = io.sparse.query(sparse_text(note))
+    if words.indices:
+        queries.append(Query(words, where, by_words, corpus=within(note.namespace)))
+    dense, *sparse = await io.engine.query(queries)
+    return [hit.id for hit in dense], [hit.id for hits in sparse for hit in hits]
+
+
+async def by_similarity(
+    io: IO, vector: Vector, note_ids: Collection[str]
+) -> list[tuple[float, Point]]:
+    """The notes that exist, with their similarity to the vector, nearest first."""
+    points = await io.engine.get(list(note_ids), vectors=True)
+    pairs = [(similarity(vector, point.dense), point) for point in points]
+    return sorted(pairs, key=lambda pair: (-pair[0], pair[1].id))
+
+
+async def turn_before(io: IO, note: Note, where: Condition) -> Point | None:
+    """The turn that a note follows in its session, if it meets `where`."""
+    if note.session is None:
+        return None
+    parts = [where, match("session", note.session)]
+    if note.sequence is not None:
+        parts.append(Range("sequence", gte=note.sequence - 1, lte=note.sequence - 1))
+    found = await io.engine.scroll(both(*parts), limit=1, order_by="created_at", descending=True)
+    return found[0] if found else None
+
+
+async def background(io: IO, note: Note) -> list[Note]:
+    """Recent notes of the namespace that are older than `note`, newest first."""
+    return await recent(io, note.namespace, limit=_BACKGROUND, where=older_than(note))
 
 
 def older_than(subject: Note) -> Condition:

@@ -5,8 +5,6 @@ version each was read at. If another writer changed one of them meanwhile, the p
 applied anew to what is there now; a neighbour that keeps changing is left out in the end.
 """
 
-import json
-import logging
 import random
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -14,27 +12,17 @@ from typing import Any
 
 from amem_integrations.core.engine import Point
 from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import CONTRADICTS, Note, Status
+from amem_integrations.core.usage import Ledger
 from amem_integrations.errors import AMemError
 from amem_integrations.formation.candidates import percentiles
 from amem_integrations.formation.queue import LONGEST_PAUSE, NO_LEASE
-from amem_integrations.formation.state import (
-    FormationState,
-    Outcome,
-    ReadRef,
-    RunContext,
-    Settings,
-    content_digest,
-    judgement_from,
-    mode_of,
-    namespace_of,
-    outcome,
-    read_with,
-)
+from amem_integrations.formation.state import Outcome, ReadRef, Run, content_digest, outcome
 from amem_integrations.formation.steps import failure
 from amem_integrations.formation.validate import (
     Changes,
-    Judged,
+    Proposals,
     Tally,
     changes_by,
     formed_note,
@@ -45,7 +33,6 @@ from amem_integrations.stores.codec import as_read, micros
 from amem_integrations.stores.read import load
 from amem_integrations.stores.write import embedded_points, known_vectors
 
-_LOG = logging.getLogger(__name__)
 _ROUNDS = 12
 _LONGEST_WAIT = 5.0
 # One more attempt at an answer that cannot be used seldom helps; an outage ends.
@@ -55,46 +42,39 @@ _FIRST_PAUSE = timedelta(seconds=30)
 _LONGEST_PAUSE = timedelta(hours=1)
 
 
-async def commit(
-    io: IO, settings: Settings, state: FormationState, context: RunContext
-) -> dict[str, Any]:
+async def commit(io: IO, run: Run) -> dict[str, Any]:
     """Commit every note of the state in order; failures are kept on their notes."""
-    outcomes = dict(state.get("outcomes", {}))
-    for ref in state.get("notes", []):
+    outcomes = run.outcomes
+    ledger = run.settings.ledger
+    for ref in run.state.get("notes", []):
         note_id = ref["id"]
         if note_id not in outcomes:
             try:
-                outcomes[note_id] = await _commit_one(
-                    io, settings, state, context, note_id, ref["version"]
-                )
+                outcomes[note_id] = await _commit_one(io, run, note_id, ref["version"])
             except AMemError as error:
                 outcomes[note_id] = failure(error)
         result = outcomes[note_id]
-        settings.ledger.count(f"formation.{result['status']}")
+        ledger.count(f"formation.{result['status']}")
         if result["status"] == "formed":
-            settings.ledger.formed(namespace_of(state))
+            ledger.formed(run.namespace)
         if result["status"] == "failed":
-            await note_failure(io, settings, state, note_id, result)
+            await note_failure(io, ledger, run.namespace, note_id, result)
     return {"outcomes": outcomes}
 
 
 async def note_failure(
-    io: IO, settings: Settings, state: FormationState, note_id: str, result: Outcome
+    io: IO, ledger: Ledger, namespace: Namespace, note_id: str, result: Outcome
 ) -> None:
     """Keep the reason on the raw note, and when to try again; park it when that is no use."""
-    note = (await load(io, [note_id], namespace_of(state))).get(note_id)
+    note = (await load(io, [note_id], namespace)).get(note_id)
     if note is None or note.status is not Status.RAW:
         return
     attempts = note.attempts + 1
     most = MAX_ATTEMPTS_IN_OUTAGE if result["outage"] else MAX_ATTEMPTS
-    fields: dict[str, Any] = {
-        **NO_LEASE,
-        "attempts": attempts,
-        "last_error": result["reason"][:500],
-    }
+    fields = {**NO_LEASE, "attempts": attempts, "last_error": result["reason"][:500]}
     if result["again"] is None or attempts >= most:
         fields["status"] = str(Status.PARKED)
-        settings.ledger.count("formation.parked")
+        ledger.count("formation.parked")
     else:
         pause = min(_FIRST_PAUSE * 2 ** (attempts - 1), _LONGEST_PAUSE)
         asked = timedelta(seconds=min(result["again"], LONGEST_PAUSE.total_seconds()))
@@ -105,26 +85,19 @@ async def note_failure(
     )
 
 
-async def _commit_one(
-    io: IO,
-    settings: Settings,
-    state: FormationState,
-    context: RunContext,
-    note_id: str,
-    version: int,
-) -> Outcome:
-    if note_id not in state.get("understanding", {}):
-        return outcome("gone", "forgotten before it was judged")
-    judged = _judged(settings, state, note_id)
+async def _commit_one(io: IO, run: Run, note_id: str, version: int) -> Outcome:
+    if note_id not in run.state.get("understanding", {}):
+        return outcome("gone", "forgotten before it was analysed")
+    settings, proposals = run.settings, _proposals(run, note_id)
     shares: Mapping[str, float] | None = None
     stamps: set[datetime] = set()
     for attempt in range(1, _ROUNDS + 1):
-        notes = await load(io, [note_id, *judged.read], namespace_of(state))
+        notes = await load(io, [note_id, *proposals.read], run.namespace)
         note = notes.pop(note_id, None)
         if note is None:
             if stamps:
                 # A server may have written the neighbours and not the note.
-                await retract(io, note_id, namespace_of(state), judged.analyst)
+                await retract(io, note_id, run.namespace, proposals.analyst)
             return outcome("gone", "forgotten while it was being formed")
         written = (
             note.status is Status.FORMED
@@ -133,30 +106,31 @@ async def _commit_one(
         )
         if not written and (note.version != version or note.status is not Status.RAW):
             return outcome("superseded", "changed while it was being formed")
-        if not written and any(_is_replaced(notes.get(id), ref) for id, ref in judged.read.items()):
+        if not written and any(_is_replaced(notes.get(id), r) for id, r in proposals.read.items()):
             # What was proposed may carry text that is not there any more.
-            return outcome("stale", "judged in the light of a note that was forgotten or changed")
+            return outcome("stale", "analysed with a note that was forgotten or changed")
         if shares is None:
-            shares = await _shares(io, settings, note, judged, context)
+            shares = await _shares(io, run, note, proposals)
         now = io.now()
         stamps.add(now)
         tally = Tally()
-        formed = note if written else formed_note(note, judged, notes, now, tally, shares)
+        formed = note if written else formed_note(note, proposals, notes, now, tally, shares)
         changes = Changes()
         if attempt < _ROUNDS:
             linked_before = set[str]() if written else {link.to for link in note.outgoing}
-            changes = changes_by(settings, formed, judged, notes, now, tally, linked_before)
+            changes = changes_by(settings, formed, proposals, notes, now, tally, linked_before)
         else:
             # Rather without them than not at all.
-            tally["dropped.evolution.contention"] = len(judged.proposed.evolutions)
+            tally["dropped.evolution.contention"] = len(proposals.judgement.evolutions)
         writes = [*changes.notes] if written else [formed, *changes.notes]
         # Without these notes, or with another text of theirs, the commit would be wrong.
-        drawn_on = {link.to for link in formed.outgoing}.union(judged.sources)
+        drawn_on = {link.to for link in formed.outgoing}.union(proposals.sources)
         if not (writes or changes.new) or await _write(
             io, {note.id: note, **notes}, writes, changes.new, drawn_on
         ):
-            context.committed.update((each.id, each) for each in (formed, *changes.notes))
-            _count(settings, tally)
+            run.context.committed.update((each.id, each) for each in (formed, *changes.notes))
+            for event, count in tally.items():
+                settings.ledger.count(event, count)
             return outcome("formed", links=len(formed.links), evolutions=changes.evolutions)
         settings.ledger.count("commit.redone")
         await io.sleep(_wait(attempt, (io.now() - now).total_seconds()))
@@ -171,29 +145,27 @@ def _wait(attempt: int, took: float) -> float:
     return min(_LONGEST_WAIT, random.random() * took * 2 ** min(attempt - 1, 5))
 
 
-def _judged(settings: Settings, state: FormationState, note_id: str) -> Judged:
-    analyst = settings.analyst_in(mode_of(settings, state, note_id))
-    read = {ref["id"]: ref for ref in read_with(state, note_id)}
-    sources = tuple(read) if settings.analyst.reads_candidates else ()
-    return Judged(judgement_from(state, note_id), analyst, read, sources)
+def _proposals(run: Run, note_id: str) -> Proposals:
+    analyst = run.settings.analyst_in(run.mode_of(note_id))
+    read = {ref["id"]: ref for ref in run.read_with(note_id)}
+    sources = tuple(read) if run.settings.analyst.reads_candidates else ()
+    return Proposals(run.judgement(note_id), analyst, read, sources)
 
 
 def _is_replaced(candidate: Note | None, ref: ReadRef) -> bool:
     return candidate is None or content_digest(candidate.content) != ref["digest"]
 
 
-async def _shares(
-    io: IO, settings: Settings, note: Note, judged: Judged, context: RunContext
-) -> Mapping[str, float]:
+async def _shares(io: IO, run: Run, note: Note, proposals: Proposals) -> Mapping[str, float]:
     """By target, what the weight of a model's link is multiplied with; see `percentiles`.
 
     Statistics have measured similarity already. Without a lifecycle, a link could not regain by
     use what it loses here.
     """
-    if settings.believe is None or settings.analyst.needs_statistics:
+    if run.settings.believe is None or run.settings.analyst.needs_statistics:
         return {}
-    named = {link.to for link in judged.proposed.links if link.kind != CONTRADICTS}
-    return await percentiles(io, note, sorted(named & judged.read.keys()), context)
+    named = {link.to for link in proposals.judgement.links if link.kind != CONTRADICTS}
+    return await percentiles(io, note, sorted(named & proposals.read.keys()), run.context)
 
 
 async def _write(
@@ -218,10 +190,3 @@ async def _write(
         new=[*revision_points(olds), *new],
     )
     return not left_out
-
-
-def _count(settings: Settings, tally: Tally) -> None:
-    for event, n in tally.items():
-        settings.ledger.count(event, n)
-    if tally:
-        _LOG.debug("Of the proposals: %s", json.dumps(tally))

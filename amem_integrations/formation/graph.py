@@ -15,40 +15,35 @@ from langgraph.types import interrupt
 
 from amem_integrations.core.io import IO, Runnable, run
 from amem_integrations.core.namespace import encode
+from amem_integrations.core.note import Note, Status
 from amem_integrations.formation.batch import batch
 from amem_integrations.formation.candidates import find_candidates
 from amem_integrations.formation.commit import commit
 from amem_integrations.formation.state import (
     FormationState,
+    Run,
     RunContext,
     Settings,
     content_digest,
-    namespace_of,
-    open_ids,
     outcome,
 )
-from amem_integrations.formation.steps import (
-    REJECTED,
-    admit,
-    construct,
-    evolve,
-    fuse,
-    hold,
-    link,
-    release,
-)
+from amem_integrations.formation.steps import admit, construct, evolve, fuse, link
 from amem_integrations.llms.redaction import redaction
+from amem_integrations.stores.read import load
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.graph.state import CompiledStateGraph
 
-Operation: TypeAlias = Callable[
-    [IO, Settings, FormationState, RunContext], Awaitable[dict[str, Any]]
-]
+Step: TypeAlias = Callable[[IO, Run], Awaitable[dict[str, Any]]]
+Graph: TypeAlias = "CompiledStateGraph[FormationState, None, FormationState, FormationState]"
+"""Its input and output are a FormationState."""
 
-STEPS: dict[str, dict[str, Operation]] = {
+_REJECTED = "turned down in review"
+_WAITING = "waits for review"
+
+STEPS: dict[str, dict[str, Step]] = {
     "staged": {
         "accept": admit,
         "construct": construct,
@@ -56,16 +51,8 @@ STEPS: dict[str, dict[str, Operation]] = {
         "link": link,
         "evolve": evolve,
     },
-    "fused": {
-        "accept": admit,
-        "candidates": find_candidates,
-        "judge": fuse,
-    },
-    "batched": {
-        "accept": admit,
-        "candidates": find_candidates,
-        "judge": batch,
-    },
+    "fused": {"accept": admit, "candidates": find_candidates, "judge": fuse},
+    "batched": {"accept": admit, "candidates": find_candidates, "judge": batch},
 }
 
 
@@ -76,8 +63,8 @@ def build(
     *,
     review: bool = False,
     checkpointer: "BaseCheckpointSaver[Any] | bool | None" = None,
-) -> "CompiledStateGraph[FormationState, None, FormationState, FormationState]":
-    """The compiled graph of `settings.mode`; input and output are a FormationState.
+) -> Graph:
+    """The compiled graph of `settings.mode`.
 
     review: stop at an `interrupt` before the commit. Resume with True to commit, with False
         to leave the notes unformed, or with a mapping of note id to True or False. Until then,
@@ -87,11 +74,11 @@ def build(
     steps = {**STEPS[settings.mode], "commit": commit}
     order = list(steps)
     if review:
-        steps |= {"hold": hold, "release": release}
+        steps |= {"hold": _hold, "release": _release}
         order = ["accept", "hold", *order[1:-1], "review", "release", "commit"]
         builder.add_node("review", _review)
-    for name, operation in steps.items():
-        builder.add_node(name, _node(name, operation, settings, sync_io, async_io))
+    for name, step in steps.items():
+        builder.add_node(name, _node(name, step, settings, sync_io, async_io))
     for source, target in zip([START, *order], [*order, END], strict=True):
         builder.add_edge(source, target)
     return builder.compile(checkpointer=checkpointer, name=f"formation-{settings.mode}")
@@ -104,7 +91,7 @@ class Traced(Runnable):
     content: whether the caller's callbacks see inputs and outputs of its runs.
     """
 
-    graph: "CompiledStateGraph[FormationState, None, FormationState, FormationState]"
+    graph: Graph
     mode: str
     content: bool
 
@@ -123,33 +110,45 @@ class Traced(Runnable):
             "tags": ["amem"],
             "metadata": {
                 "amem_mode": self.mode,
-                "amem_namespace": content_digest(encode(namespace_of(state))),
-                "amem_notes": len(state.get("notes", ())),
+                "amem_namespace": content_digest(encode(tuple(state["namespace"]))),
+                "amem_notes": len(state["notes"]),
             },
         }
 
 
 def _node(
-    name: str, operation: Operation, settings: Settings, sync_io: IO, async_io: IO
+    name: str, step: Step, settings: Settings, sync_io: IO, async_io: IO
 ) -> RunnableLambda[FormationState, dict[str, Any]]:
-    def call(state: FormationState) -> dict[str, Any]:
-        return run(_operate(sync_io, state))
-
-    async def _operate(io: IO, state: FormationState) -> dict[str, Any]:
+    async def take(io: IO, state: FormationState) -> dict[str, Any]:
         context: Any = get_runtime().context
         # A graph around this one has a context of its own, or there is none: read anew.
         known = context if isinstance(context, RunContext) else RunContext()
-        return await operation(io, settings, state, known)
+        return await step(io, Run(settings, state, known))
+
+    def call(state: FormationState) -> dict[str, Any]:
+        return run(take(sync_io, state))
 
     async def acall(state: FormationState) -> dict[str, Any]:
-        return await _operate(async_io, state)
+        return await take(async_io, state)
 
     return RunnableLambda(call, afunc=acall, name=name)
 
 
+# -- review ----------------------------------------------------------------------------------
+
+
+async def _hold(io: IO, run: Run) -> dict[str, Any]:
+    """Park the notes that are to be reviewed: nothing else forms them meanwhile."""
+    for note in (await load(io, run.open_ids, run.namespace)).values():
+        if note.status is Status.RAW:
+            await _set_status(io, note, Status.PARKED, _WAITING)
+    return {}
+
+
 def _review(state: FormationState) -> dict[str, Any]:
     """Ask a person. Nothing else happens here, because a resumed node runs from its start."""
-    waiting = open_ids(state)
+    outcomes = state.get("outcomes", {})
+    waiting = [ref["id"] for ref in state.get("notes", ()) if ref["id"] not in outcomes]
     if not waiting:
         return {}
     answer = interrupt(
@@ -167,5 +166,26 @@ def _review(state: FormationState) -> dict[str, Any]:
         if isinstance(answer, dict)
         else dict.fromkeys(waiting, bool(answer))
     )
-    rejected = {id: outcome("rejected", REJECTED) for id in waiting if not approved.get(id)}
-    return {"outcomes": {**state.get("outcomes", {}), **rejected}}
+    rejected = {id: outcome("rejected", _REJECTED) for id in waiting if not approved.get(id)}
+    return {"outcomes": {**outcomes, **rejected}}
+
+
+async def _release(io: IO, run: Run) -> dict[str, Any]:
+    """Queue the notes again that may be committed or failed; rejected ones stay parked."""
+    rejected = {id for id, found in run.outcomes.items() if found["status"] == "rejected"}
+    ids = [ref["id"] for ref in run.state.get("notes", ())]
+    for note in (await load(io, ids, run.namespace)).values():
+        if note.status is not Status.PARKED or note.last_error != _WAITING:
+            continue
+        if note.id in rejected:
+            await _set_status(io, note, Status.PARKED, _REJECTED)
+        else:
+            await _set_status(io, note, Status.RAW, None)
+    return {}
+
+
+async def _set_status(io: IO, note: Note, status: Status, why: str | None) -> None:
+    # The version stays, and with it what was proposed for the note.
+    await io.engine.patch(
+        note.id, {"status": str(status), "last_error": why}, expect={"version": note.version}
+    )

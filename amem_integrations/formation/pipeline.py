@@ -28,7 +28,7 @@ from amem_integrations.stores.read import load
 from amem_integrations.stores.write import embedded_points
 
 _LOG = logging.getLogger(__name__)
-_JUDGED_AGAIN = 3
+_ANALYSED_AGAIN = 3
 _OPEN = outcome("open")
 _RELEASED = ("open", "stale")
 
@@ -141,12 +141,11 @@ async def _run_graph(
 ) -> dict[str, Outcome]:
     """How it ended for each note. Failures are kept on the notes, unless it is the store's."""
     graph, ended = pipeline.graph(), dict[str, Outcome]()
-    left = notes
+    left, ledger = notes, pipeline.settings.ledger
     try:
-        for _ in range(_JUDGED_AGAIN):
-            state = initial_state(left)
+        for _ in range(_ANALYSED_AGAIN):
             try:
-                ended |= (await io.invoke(graph, (state, context)))["outcomes"]
+                ended |= (await io.invoke(graph, (initial_state(left), context)))["outcomes"]
             except StoreError:
                 raise
             except Exception as error:
@@ -154,8 +153,8 @@ async def _run_graph(
                     raise
                 result = failure(error)
                 for note in left:
-                    pipeline.settings.ledger.count("formation.failed")
-                    await note_failure(io, pipeline.settings, state, note.id, result)
+                    ledger.count("formation.failed")
+                    await note_failure(io, ledger, note.namespace, note.id, result)
                     ended[note.id] = result
             left = [note for note in left if ended[note.id]["status"] == "stale"]
             if not left:

@@ -9,29 +9,36 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 
 from amem_integrations.analysts import sentences, turns, words
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.analysts.turns import Verdict
 from amem_integrations.core.analysis import Candidate, IdeaProposal, Turn
-from amem_integrations.core.engine import Query, Vector
-from amem_integrations.core.filters import Condition, Range, both, match
+from amem_integrations.core.engine import Vector
+from amem_integrations.core.filters import match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import CORRECTS, REPEATS, Link, Note, Status, note_id
+from amem_integrations.core.usage import Ledger
 from amem_integrations.errors import AnalysisError, StoreError
-from amem_integrations.formation.candidates import older_than, similarity
+from amem_integrations.formation.candidates import (
+    background,
+    by_similarity,
+    search,
+    similarity,
+    turn_before,
+)
 from amem_integrations.formation.state import Settings
 from amem_integrations.formation.steps import metered
 from amem_integrations.llms.failures import is_interrupt
 from amem_integrations.stores.codec import note_from, within
-from amem_integrations.stores.passages import FIRST_PASSAGES, passages, sparse_text
+from amem_integrations.stores.passages import FIRST_PASSAGES, passages
 from amem_integrations.stores.read import load
 from amem_integrations.stores.usage import save_usage
 from amem_integrations.stores.write import vectors_of
 
 _LOG = logging.getLogger(__name__)
-_BACKGROUND = 64
 _SAVED_AFTER = 32
 # A model does not talk away what statistics see: what says more than this is not nothing, and
 # what has less in common with a note does not repeat it.
@@ -40,8 +47,8 @@ _NEAREST, _BY_WORDS = 6, 4
 # A model sees so many of them.
 _OFFERED = 5
 _MOST_PIECES = 1_000
-_KINDS = {"repetition": REPEATS, "correction": CORRECTS}
-_WEIGHTS = {"repetition": 1.0, "correction": 0.9}
+# The kind and the weight of the link that a verdict gives.
+_LINKS = {"repetition": (REPEATS, 1.0), "correction": (CORRECTS, 0.9)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,102 +72,81 @@ async def segment_turn(io: IO, settings: Settings, turn: Note, *, ask: bool) -> 
 
     turn: a raw note of all of it. ask: whether a model may be asked.
     """
-    background = await _recent(io, turn)
-    corpus = Corpus(note.content for note in background)
-    names = _names([turn, *background])
-    before = await _turn_before(io, turn)
-    parts = sentences.split_sentences(turn.content, corpus, names)
-    around = _Around(before, corpus, names)
+    older = await background(io, turn)
+    point = await turn_before(io, turn, within(turn.namespace))
+    speakers = {note.speaker for note in (turn, *older) if note.speaker}
+    around = _Context(
+        None if point is None else note_from(point),
+        Corpus(note.content for note in older),
+        frozenset(key for speaker in speakers for key in words.keys(speaker)),
+    )
+    parts = sentences.split_sentences(turn.content, around.corpus, around.names)
     starts = sentences.idea_starts(parts)
     ranges = list(zip(starts, [*starts[1:], len(parts)], strict=True))
     segments, known, vectors = await _segments(io, turn, parts, ranges, around, {})
-    if not ask or settings.analyst.needs_statistics:
-        return _segmentation(segments, vectors)
-    doubtful = not all(segment.verdict.sure for segment in segments)
-    if doubtful or await _is_unclear(io, parts, starts, vectors):
+    if (
+        ask
+        and not settings.analyst.needs_statistics
+        and (
+            not all(segment.verdict.sure for segment in segments)
+            or await _is_unclear(io, parts, starts, vectors)
+        )
+    ):
         offered = _offered(turn, known.values(), around)
         texts = tuple(part.text for part in parts)
-        question = Turn(turn, texts, tuple(offered.values()), before)
-        proposed = await asked(io, settings, question)
-        if proposed:
-            wanted = as_ranges(proposed, len(parts))
-            if [span for span, _ in wanted] != ranges:
-                spans = [span for span, _ in wanted]
-                segments, known, vectors = await _segments(io, turn, parts, spans, around, vectors)
-            judge = Judge(offered, corpus, names, settings.ledger.count)
+        question = Turn(turn, texts, tuple(offered.values()), around.before)
+        proposals = await _ask(io, settings, question)
+        if proposals:
+            wanted = as_ranges(proposals, len(parts))
+            proposed_ranges = [each for each, _ in wanted]
+            if proposed_ranges != ranges:
+                segments, _, vectors = await _segments(
+                    io, turn, parts, proposed_ranges, around, vectors
+                )
             segments = [
-                replace(segment, verdict=judge.settle(segment, proposal))
+                _settle(segment, proposal, offered, around, settings.ledger)
                 for segment, (_, proposal) in zip(segments, wanted, strict=True)
             ]
-    return _segmentation(segments, vectors)
+    return Segmentation(tuple(map(_linked, segments)), vectors)
 
 
-# -- what is around --------------------------------------------------------------------------
+# -- context ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _Context:
+    """What a turn is held against. names: folded names of those who talk."""
+
     before: Note | None
     corpus: Corpus
     names: frozenset[str]
-
-
-async def _recent(io: IO, turn: Note) -> list[Note]:
-    points = await io.engine.scroll(
-        older_than(turn), limit=_BACKGROUND, order_by="created_at", descending=True
-    )
-    return [note_from(point) for point in points]
-
-
-def _names(notes: Sequence[Note]) -> frozenset[str]:
-    return frozenset(key for note in notes if note.speaker for key in words.keys(note.speaker))
-
-
-async def _turn_before(io: IO, turn: Note) -> Note | None:
-    """The turn that this one follows in its session, whatever became of it."""
-    if turn.session is None:
-        return None
-    where: list[Condition] = [match("session", turn.session)]
-    if turn.sequence is not None:
-        where.append(Range("sequence", gte=turn.sequence - 1, lte=turn.sequence - 1))
-    points = await io.engine.scroll(
-        within(turn.namespace, both(*where)), limit=1, order_by="created_at", descending=True
-    )
-    return note_from(points[0]) if points else None
 
 
 async def _candidates(
     io: IO, note: Note, vector: Vector, before: Note | None
 ) -> tuple[Candidate, ...]:
     """The nearest older notes by meaning and by words, and the turn before, nearest first."""
-    where = older_than(note)
-    queries = [Query(vector, where, _NEAREST)]
-    by_words = io.sparse.query(sparse_text(note))
-    if by_words.indices:
-        queries.append(Query(by_words, where, _BY_WORDS, corpus=within(note.namespace)))
-    found = dict.fromkeys(scored.id for hits in await io.engine.query(queries) for scored in hits)
+    found = {*chain(*await search(io, note, vector, _NEAREST, _BY_WORDS))}
     if before is not None and before.status is not Status.PLAIN:
-        found[before.id] = None
-    points = await io.engine.get(list(found), vectors=True)
-    near = sorted(
-        ((similarity(vector, point.dense), note_from(point)) for point in points),
-        key=lambda pair: (-pair[0], pair[1].id),
+        found.add(before.id)
+    near = await by_similarity(io, vector, found)
+    return tuple(
+        Candidate(note_from(point), cosine, rank) for rank, (cosine, point) in enumerate(near)
     )
-    return tuple(Candidate(each, cosine, rank) for rank, (cosine, each) in enumerate(near))
 
 
 def _offered(
-    turn: Note, found: Iterable[Sequence[Candidate]], around: _Around
+    turn: Note, found: Iterable[Sequence[Candidate]], around: _Context
 ) -> dict[str, Candidate]:
     """The candidates that are nearest to the turn, or have most of its words, by their ids."""
     keys, _ = sentences.weigh_words(turn.content, around.corpus, around.names)
 
     def nearness(candidate: Candidate) -> float:
-        said = turns.shared_weight(keys, candidate.note, around.corpus)
-        return max(candidate.similarity, said)
+        shared = turns.shared_weight(keys, candidate.note, around.corpus)
+        return max(candidate.similarity, shared)
 
-    every = {each.note.id: each for candidates in found for each in candidates}
-    best = sorted(every.values(), key=lambda each: (-nearness(each), each.note.id))
+    candidates = {each.note.id: each for each in chain(*found)}
+    best = sorted(candidates.values(), key=lambda each: (-nearness(each), each.note.id))
     return {each.note.id: each for each in best[:_OFFERED]}
 
 
@@ -186,7 +172,7 @@ async def _segments(
     turn: Note,
     parts: Sequence[sentences.Sentence],
     ranges: Sequence[tuple[int, int]],
-    around: _Around,
+    around: _Context,
     known: Mapping[str, Vector],
 ) -> tuple[list[Segment], dict[str, tuple[Candidate, ...]], dict[str, Vector]]:
     """A segment for each range, the candidates of each, and the vectors of their texts."""
@@ -235,18 +221,13 @@ def spans(
     return notes
 
 
-def _segmentation(segments: Sequence[Segment], vectors: Mapping[str, Vector]) -> Segmentation:
-    return Segmentation(tuple(map(_linked, segments)), vectors)
-
-
 def _linked(segment: Segment) -> Segment:
     """The segment with the link and the status that its verdict gives its note."""
     note, verdict = segment.note, segment.verdict
     status = Status.PLAIN if verdict.kind in ("nothing", "repetition") else Status.RAW
     links: tuple[Link, ...] = ()
-    if verdict.of is not None and verdict.kind in _KINDS:
-        kind = _KINDS[verdict.kind]
-        weight = _WEIGHTS[verdict.kind]
+    if verdict.of is not None and verdict.kind in _LINKS:
+        kind, weight = _LINKS[verdict.kind]
         links = (Link(note.id, verdict.of, verdict.reason, note.created_at, kind, weight),)
     return replace(segment, note=replace(note, status=status, links=links))
 
@@ -264,10 +245,10 @@ async def pieces(io: IO, source_id: str, namespace: Namespace) -> list[Note]:
     return sorted(map(note_from, points), key=lambda note: (note.position or 0, note.id))
 
 
-# -- a model's word on it -------------------------------------------------------------------
+# -- what a model proposes -------------------------------------------------------------------
 
 
-async def asked(io: IO, settings: Settings, turn: Turn) -> list[IdeaProposal] | None:
+async def _ask(io: IO, settings: Settings, turn: Turn) -> list[IdeaProposal] | None:
     """What the analyst proposes; None where that cannot be had, which is counted."""
     account = settings.ledger.account(turn.note.namespace, settings.mode)
     settings.ledger.count("turn.asked")
@@ -298,33 +279,32 @@ def as_ranges(
     return list(zip(zip(starts, ends, strict=True), kept, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """Holds a proposal against what statistics see, and counts what it does not take."""
+def _settle(
+    segment: Segment,
+    proposal: IdeaProposal,
+    offered: Mapping[str, Candidate],
+    around: _Context,
+    ledger: Ledger,
+) -> Segment:
+    """The segment with the proposed verdict, unless statistics speak against it."""
+    refusal = _refusal(segment.note.content, proposal, offered, around)
+    if refusal is not None:
+        ledger.count(f"turn.dropped.{refusal}")
+        return segment
+    return replace(segment, verdict=Verdict(proposal.kind, "so the model judged", proposal.of))
 
-    offered: Mapping[str, Candidate]
-    corpus: Corpus
-    names: frozenset[str]
-    count: Callable[[str], None]
 
-    def settle(self, segment: Segment, proposal: IdeaProposal) -> Verdict:
-        """The proposed verdict where nothing speaks against it, else that of the statistics."""
-        refusal = self._refusal(segment, proposal)
-        if refusal is not None:
-            self.count(f"turn.dropped.{refusal}")
-            return segment.verdict
-        reason = "so the model judged"
-        return Verdict(proposal.kind, reason, proposal.of)
-
-    def _refusal(self, segment: Segment, proposal: IdeaProposal) -> str | None:
-        keys, mass = sentences.weigh_words(segment.note.content, self.corpus, self.names)
-        if proposal.kind == "nothing":
-            return "nothing" if mass > MOST_OF_NOTHING else None
-        if proposal.of is None:
-            return None
-        candidate = self.offered.get(proposal.of)
-        if candidate is None:
-            return "not_offered"
-        shared = turns.shared_weight(keys, candidate.note, self.corpus)
-        apart = shared < LEAST_SAID and candidate.similarity < LEAST_NEAR
-        return "unlike" if apart and proposal.kind == "repetition" else None
+def _refusal(
+    text: str, proposal: IdeaProposal, offered: Mapping[str, Candidate], around: _Context
+) -> str | None:
+    keys, mass = sentences.weigh_words(text, around.corpus, around.names)
+    if proposal.kind == "nothing":
+        return "nothing" if mass > MOST_OF_NOTHING else None
+    if proposal.of is None:
+        return None
+    candidate = offered.get(proposal.of)
+    if candidate is None:
+        return "not_offered"
+    shared = turns.shared_weight(keys, candidate.note, around.corpus)
+    apart = shared < LEAST_SAID and candidate.similarity < LEAST_NEAR
+    return "unlike" if apart and proposal.kind == "repetition" else None

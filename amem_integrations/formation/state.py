@@ -5,12 +5,11 @@ so that no checkpoint holds it; what a model proposed is in the state.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TypedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, TypedDict, cast
 
 from amem_integrations.core.analysis import (
-    Candidate,
     Evolution,
     Judgement,
     LinkProposal,
@@ -206,44 +205,80 @@ def initial_state(notes: Sequence[Note]) -> FormationState:
     }
 
 
-def namespace_of(state: FormationState) -> Namespace:
-    return tuple(state.get("namespace", ()))
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of the graph over notes of one namespace, as a step sees it."""
 
+    settings: Settings
+    state: FormationState
+    context: RunContext
 
-def open_ids(state: FormationState) -> list[str]:
-    """The ids of the notes whose formation has not ended yet."""
-    outcomes = state.get("outcomes", {})
-    return [ref["id"] for ref in state.get("notes", ()) if ref["id"] not in outcomes]
+    @property
+    def namespace(self) -> Namespace:
+        return tuple(self.state.get("namespace", ()))
 
+    @property
+    def outcomes(self) -> dict[str, Outcome]:
+        """A copy of the outcomes so far, by note id."""
+        return dict(self.state.get("outcomes", {}))
 
-def mode_of(settings: Settings, state: FormationState, note_id: str) -> Mode:
-    """The mode in which a note was analysed."""
-    if settings.mode != "batched" or note_id in state.get("batched", {}):
-        return settings.mode
-    return "fused"
+    @property
+    def open_ids(self) -> list[str]:
+        """The ids of the notes whose formation has not ended yet."""
+        outcomes = self.state.get("outcomes", {})
+        return [ref["id"] for ref in self.state.get("notes", ()) if ref["id"] not in outcomes]
 
+    async def load(self, io: IO, note_ids: Iterable[str]) -> dict[str, Note]:
+        """Return the notes that exist, by id, in the order given."""
+        return await self.context.load(io, note_ids, self.namespace)
 
-def read_with(state: FormationState, note_id: str) -> Sequence[ReadRef]:
-    """The notes that were shown with a note when it was analysed."""
-    batched = state.get("batched", {})
-    return batched[note_id] if note_id in batched else state.get("candidates", {}).get(note_id, [])
+    async def open_notes(self, io: IO) -> list[Note]:
+        """The notes whose formation has not ended yet, as far as they exist."""
+        return list((await self.load(io, self.open_ids)).values())
+
+    def candidates(self, note_id: str) -> list[CandidateRef]:
+        return self.state.get("candidates", {}).get(note_id, [])
+
+    def read_with(self, note_id: str) -> Sequence[ReadRef]:
+        """The notes that were shown with a note when it was analysed."""
+        batched = self.state.get("batched", {})
+        return batched[note_id] if note_id in batched else self.candidates(note_id)
+
+    def mode_of(self, note_id: str) -> Mode:
+        """The mode in which a note was analysed."""
+        if self.settings.mode != "batched" or note_id in self.state.get("batched", {}):
+            return self.settings.mode
+        return "fused"
+
+    def as_understood(self, note: Note) -> Note:
+        """The note with the understanding that was proposed for it, if one was."""
+        data = self.state.get("understanding", {}).get(note.id)
+        if data is None:
+            return note
+        return replace(note, **{name: _tuple(data[name]) for name in data})
+
+    def links(self, note_id: str) -> tuple[LinkProposal, ...]:
+        """The links proposed for a note."""
+        return tuple(LinkProposal(**data) for data in self.state.get("links", {}).get(note_id, ()))
+
+    def judgement(self, note_id: str) -> Judgement:
+        """Everything proposed for a note; there must be an understanding."""
+        understanding = self.state.get("understanding", {})[note_id]
+        evolutions = self.state.get("evolutions", {}).get(note_id, ())
+        return Judgement(
+            Understanding(**{name: _tuple(value) for name, value in understanding.items()}),
+            self.links(note_id),
+            tuple(Evolution(**{name: _tuple(data[name]) for name in data}) for data in evolutions),
+        )
 
 
 def outcome(
-    status: str,
-    reason: str = "",
-    links: int = 0,
-    evolutions: int = 0,
-    again: float | None = None,
-    outage: bool = False,
+    status: str, reason: str = "", *, again: float | None = None, outage: bool = False, **done: int
 ) -> Outcome:
-    return Outcome(
-        status=status,
-        reason=reason,
-        links=links,
-        evolutions=evolutions,
-        again=again,
-        outage=outage,
+    """An outcome. done: how many `links` and `evolutions` there are."""
+    counts = {"links": 0, "evolutions": 0, **done}
+    return cast(
+        "Outcome", {"status": status, "reason": reason, **counts, "again": again, "outage": outage}
     )
 
 
@@ -255,43 +290,13 @@ def read_ref(note: Note) -> ReadRef:
     return ReadRef(id=note.id, version=note.version, digest=content_digest(note.content))
 
 
-def candidates_from(
-    refs: Sequence[CandidateRef], notes: Mapping[str, Note]
-) -> tuple[Candidate, ...]:
-    """The candidates whose notes still exist."""
-    return tuple(
-        Candidate(notes[ref["id"]], ref["similarity"], ref["rank"], ref["reverse_rank"])
-        for ref in refs
-        if ref["id"] in notes
-    )
-
-
 def proposal_json(proposal: Understanding | LinkProposal | Evolution) -> dict[str, Any]:
     """A proposal as the state keeps it."""
     return {
-        name: list(value) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType]
+        name: [*cast("tuple[str, ...]", value)] if isinstance(value, tuple) else value
         for name, value in asdict(proposal).items()
     }
 
 
-def judgement_from(state: FormationState, note_id: str) -> Judgement:
-    """What was proposed for one note."""
-    return Judgement(
-        understanding=understanding_from(state.get("understanding", {})[note_id]),
-        links=links_from(state, note_id),
-        evolutions=tuple(
-            Evolution(**_with_tuples(data)) for data in state.get("evolutions", {}).get(note_id, ())
-        ),
-    )
-
-
-def links_from(state: FormationState, note_id: str) -> tuple[LinkProposal, ...]:
-    return tuple(LinkProposal(**data) for data in state.get("links", {}).get(note_id, ()))
-
-
-def understanding_from(data: Mapping[str, Any]) -> Understanding:
-    return Understanding(**_with_tuples(data))
-
-
-def _with_tuples(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+def _tuple(value: Any) -> Any:
+    return tuple(cast("list[Any]", value)) if isinstance(value, list) else value

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
+from typing import TypeAlias, TypeVar
 
 from amem_integrations.core.analysis import Evolution, Judgement, LinkProposal, Understanding
 from amem_integrations.core.engine import Point
@@ -35,7 +36,10 @@ from amem_integrations.revisions.proposals import Proposal, must_wait, proposal_
 
 MAX_LINKS = 16
 
-Tally = Counter[str]
+Tally: TypeAlias = Counter[str]
+"""How often each reason to drop or change a proposal applied."""
+
+P = TypeVar("P")
 
 
 def understood(note: Note, proposal: Understanding) -> Note:
@@ -60,26 +64,20 @@ def accepted_links(
 
     shares: by target, what the proposed weight is multiplied with.
     """
-    links: dict[str, Link] = {}
-    for proposal in proposals:
-        reason = _refusal(proposal.to, note, offered, present)
-        if reason is None and proposal.to in links:
-            reason = "repeated"
-        if reason is None and len(links) == MAX_LINKS:
-            reason = "too_many"
-        if reason is not None:
-            tally[f"dropped.link.{reason}"] += 1
-            continue
-        links[proposal.to] = Link(
+    pairs = [(proposal.to, proposal) for proposal in proposals]
+    accepted = _accepted("link", pairs, note, offered, present, tally, most=MAX_LINKS)
+    return tuple(
+        Link(
             source=note.id,
-            to=proposal.to,
+            to=to,
             reason=clean_text(proposal.reason, MAX_REASON_CHARS),
             kind=clean_text(proposal.kind, 40) or "related",
             # Four places: the engine does not keep every digit of a float.
-            weight=round(min(1.0, max(0.01, proposal.weight * shares.get(proposal.to, 1.0))), 4),
+            weight=round(min(1.0, max(0.01, proposal.weight * shares.get(to, 1.0))), 4),
             created_at=now,
         )
-    return tuple(links.values())
+        for to, proposal in accepted.items()
+    )
 
 
 def accepted_evolutions(
@@ -90,41 +88,51 @@ def accepted_evolutions(
     tally: Tally,
 ) -> dict[str, Evolution]:
     """Evolutions of candidates that were offered and still exist, one each."""
-    accepted: dict[str, Evolution] = {}
-    for proposal in proposals:
-        reason = _refusal(proposal.note_id, note, offered, present)
-        if reason is None and proposal.note_id in accepted:
+    pairs = [(proposal.note_id, proposal) for proposal in proposals]
+    return _accepted("evolution", pairs, note, offered, present, tally)
+
+
+def _accepted(
+    kind: str,
+    proposals: Sequence[tuple[str, P]],
+    note: Note,
+    offered: Collection[str],
+    present: Collection[str],
+    tally: Tally,
+    *,
+    most: int | None = None,
+) -> dict[str, P]:
+    """The proposals by target, each the first of its target; the others are counted by reason."""
+    accepted: dict[str, P] = {}
+    for target, proposal in proposals:
+        if target == note.id:
+            reason = "self"
+        elif target not in offered:
+            reason = "not_offered"
+        elif target not in present:
+            reason = "gone"
+        elif target in accepted:
             reason = "repeated"
-        if reason is not None:
-            tally[f"dropped.evolution.{reason}"] += 1
+        elif len(accepted) == most:
+            reason = "too_many"
+        else:
+            accepted[target] = proposal
             continue
-        accepted[proposal.note_id] = proposal
+        tally[f"dropped.{kind}.{reason}"] += 1
     return accepted
-
-
-def _refusal(
-    target: str, note: Note, offered: Collection[str], present: Collection[str]
-) -> str | None:
-    if target == note.id:
-        return "self"
-    if target not in offered:
-        return "not_offered"
-    if target not in present:
-        return "gone"
-    return None
 
 
 # -- what a note brings about ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Proposals:
     """What was proposed for a note, by whom, and which notes were read for it.
 
     sources: those of `read` whose text may be in the proposals.
     """
 
-    proposed: Judgement
+    judgement: Judgement
     analyst: str
     read: Mapping[str, ReadRef]
     sources: tuple[str, ...]
@@ -150,50 +158,53 @@ class Changes:
 
 def formed_note(
     note: Note,
-    judged: Judged,
+    proposals: Proposals,
     present: Mapping[str, Note],
     now: datetime,
     tally: Tally,
     shares: Mapping[str, float],
 ) -> Note:
     """The note with its understanding and the accepted links."""
-    offered = judged.offered(note, present)
-    links = accepted_links(note, judged.proposed.links, offered, present, now, tally, shares)
+    offered = proposals.offered(note, present)
+    links = accepted_links(note, proposals.judgement.links, offered, present, now, tally, shares)
     # A link that `add_turn` made outranks what else may be said of the same note.
     linked = {link.to for link in note.outgoing}
-    formed = understood(note, judged.proposed.understanding).evolve(
+    formed = understood(note, proposals.judgement.understanding).evolve(
         links=(*note.outgoing, *(link for link in links if link.to not in linked)),
         status=Status.FORMED,
         last_error=None,
     )
-    return revised(note, formed, "formed", note.id, now, judged.analyst, judged.sources)
+    return revised(note, formed, "formed", note.id, now, proposals.analyst, proposals.sources)
 
 
 def changes_by(
     settings: Settings,
     note: Note,
-    judged: Judged,
+    proposals: Proposals,
     present: Mapping[str, Note],
     now: datetime,
     tally: Tally,
-    linked_before: Collection[str] = (),
+    linked_before: Collection[str],
 ) -> Changes:
     """What the formed note changes in the notes that are `present`.
 
     linked_before: the notes that it was linked to before it was formed.
     """
-    offered = judged.offered(note, present)
-    evolutions = accepted_evolutions(note, judged.proposed.evolutions, offered, present, tally)
+    analyst, sources = proposals.analyst, proposals.sources
+    offered = proposals.offered(note, present)
+    evolutions = accepted_evolutions(note, proposals.judgement.evolutions, offered, present, tally)
     for id in list(evolutions):
         if present[id].status is not Status.FORMED:
             tally["dropped.evolution.not_formed"] += 1
             del evolutions[id]
-    contradictions = _contradictions(settings, note, judged, present, linked_before)
+    contradictions = _contradictions(settings, note, proposals, present, linked_before)
+    trust = 1.0 if settings.believe is None else settings.believe(note)
     changed: list[Note] = []
     new: list[Point] = []
     evolving = 0
     for id in dict.fromkeys((*evolutions, *contradictions)):
-        target, evolution = present[id], evolutions.get(id)
+        target, evolution, reason = present[id], evolutions.get(id), contradictions.get(id)
+        read_at = proposals.read[id]["version"]
         if must_wait(settings.believe, settings.trust_gap, note, target):
             tally["evolution.waits"] += 1
             waiting = Proposal(
@@ -201,43 +212,29 @@ def changes_by(
                 note.id,
                 id,
                 evolution,
-                id in contradictions,
-                judged.read[id]["version"],
+                reason is not None,
+                read_at,
                 now,
-                judged.analyst,
-                judged.sources,
-                contradictions.get(id, ""),
+                analyst,
+                sources,
+                reason or "",
             )
             new.append(proposal_point(waiting))
             continue
         after = target
         if evolution is not None:
-            same = target.version == judged.read[id]["version"]
-            trust = 1.0 if settings.believe is None else settings.believe(note)
+            same = target.version == read_at
             after = understood_anew(
-                target,
-                note,
-                evolution,
-                now,
-                judged.analyst,
-                judged.sources,
-                same=same,
-                trust=trust,
+                target, note, evolution, now, analyst, sources, same=same, trust=trust
             )
             tally["evolution.merged"] += not same
             tally["evolution.kept_as_is"] += after is target
             evolving += after is not target
-        if id in contradictions:
+        if reason is not None:
             if after is not target:
                 new += revision_points([after])
             after = contradicted(
-                after,
-                note,
-                now,
-                judged.analyst,
-                settled=False,
-                sources=judged.sources,
-                reason=contradictions[id],
+                after, note, now, analyst, settled=False, sources=sources, reason=reason
             )
         if after is not target:
             changed.append(after)
@@ -247,18 +244,18 @@ def changes_by(
 def _contradictions(
     settings: Settings,
     note: Note,
-    judged: Judged,
+    proposals: Proposals,
     present: Mapping[str, Note],
     linked_before: Collection[str],
 ) -> dict[str, str]:
     """The notes that the formed note contradicts, with the reasons."""
     if settings.believe is None:
         return {}
-    proposed = {link.to for link in judged.proposed.links if link.kind == CONTRADICTS}
+    contradicted = {link.to for link in proposals.judgement.links if link.kind == CONTRADICTS}
     return {
         link.to: link.reason
         for link in note.outgoing
         if link.kind == CONTRADICTS
-        and link.to in proposed.intersection(present).difference(linked_before)
+        and link.to in contradicted.intersection(present).difference(linked_before)
         and note.id not in present[link.to].contested_by
     }

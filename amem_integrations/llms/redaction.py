@@ -112,7 +112,10 @@ class _Redactor(BaseCallbackHandler):
         # LangSmith's context of the outside; inside, its handlers take no runs.
         context = get_tracing_context()
         enabled = context["enabled"]
-        self.tracing = {**context, "enabled": True if enabled is None else enabled}
+        self.tracing: dict[str, Any] = {
+            **context,
+            "enabled": True if enabled is None else enabled,
+        }
 
 
 class _AsyncRedactor(_Redactor, AsyncCallbackHandler):

@@ -32,7 +32,7 @@ from amem_integrations.core.values import estimate_tokens
 from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.formation.commit import commit
 from amem_integrations.formation.graph import STEPS
-from amem_integrations.formation.state import RunContext, initial_state
+from amem_integrations.formation.state import Run, RunContext, initial_state
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
 from tests.benchmarks import reference_prompts
 from tests.benchmarks.reference_prompts import compact
@@ -320,7 +320,7 @@ def forming(mode: Any) -> tuple[float, float]:
 
         async def operations(state: Any) -> None:
             for operation in (*STEPS[mode].values(), commit):
-                state = {**state, **await operation(io, settings, state, RunContext())}
+                state = {**state, **await operation(io, Run(settings, state, RunContext()))}
 
         ways: list[Callable[[Any], Any]] = [graph.invoke, lambda state: run(operations(state))]
         taken: tuple[list[float], list[float]] = ([], [])
