@@ -6,7 +6,7 @@ be two ideas, and mostly are one: that is for a model to say.
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -27,7 +27,7 @@ ANNOUNCED_MASS, IDEA_MASS = 1.0, 2.0
 NEAR = 0.15
 
 _END = re.compile(
-    r"""(?P<stop>[.!?]{1,8}["'”’)\]]{0,4}(?=\s)|[。！？…]+[”’」』）"]*)\s*|(?P<line>\n\s*)"""
+    r"""(?P<stop>[.!?]{1,8}["'”’)\]]{0,4}(?=\s)|[。！？…؟۔।॥]+[”’」』）"]*)\s*|(?P<line>\n\s*)"""
 )
 _ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|St|vs|No|Prof|approx|e\.g|i\.e|etc)|\b[A-Z])\.$")
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
@@ -74,10 +74,12 @@ def split_sentences(text: str, corpus: Corpus, names: Collection[str] = ()) -> l
 
     A piece of code belongs to the sentence before it. names: folded names of those who talk.
     """
-    cuts = _cuts(text)
-    spans = zip([0, *cuts], [*cuts, len(text)], strict=True)
-    found = [_sentence(text, start, end, corpus, names) for start, end in spans]
-    return [sentence for sentence in found if sentence is not None]
+    return [_sentence(text, start, end, corpus, names) for start, end in _spans(text)]
+
+
+def sentence_texts(text: str) -> list[str]:
+    """Return the texts of the sentences, in order."""
+    return [text[start:end] for start, end in _spans(text)]
 
 
 def idea_starts(parts: Sequence[Sentence]) -> list[int]:
@@ -133,26 +135,24 @@ def weigh_words(
     return frozenset(weights), sum(weights.values())
 
 
-def _sentence(
-    text: str, start: int, end: int, corpus: Corpus, names: Collection[str]
-) -> Sentence | None:
+def _sentence(text: str, start: int, end: int, corpus: Corpus, names: Collection[str]) -> Sentence:
     piece = text[start:end]
-    stripped = piece.strip()
-    if is_blank(stripped):
-        return None
-    begin = start + len(piece) - len(piece.lstrip())
-    keys, mass = weigh_words(stripped, corpus, names)
-    if classify_small_talk(stripped, names):
+    keys, mass = weigh_words(piece, corpus, names)
+    if classify_small_talk(piece, names):
         mass = 0.0
-    return Sentence(
-        start=begin,
-        end=begin + len(stripped),
-        text=stripped,
-        keys=keys,
-        mass=mass,
-        announces=bool(_ANNOUNCED.match(stripped)),
-        leans=bool(_LEANING.match(stripped)) or bool(_CODE.search(stripped)),
-    )
+    leans = bool(_LEANING.match(piece)) or bool(_CODE.search(piece))
+    return Sentence(start, end, piece, keys, mass, bool(_ANNOUNCED.match(piece)), leans)
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each sentence begins and ends, without the blanks around it."""
+    cuts = _cuts(text)
+    for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
+        piece = text[start:end]
+        stripped = piece.strip()
+        if not is_blank(stripped):
+            begin = start + len(piece) - len(piece.lstrip())
+            yield begin, begin + len(stripped)
 
 
 def _cuts(text: str) -> list[int]:

@@ -12,6 +12,7 @@ from typing import Any, cast
 from amem_integrations.analysts import terms, words
 from amem_integrations.analysts.links import SEQUENCE, SHARED_WORDS, propose_links, quoted
 from amem_integrations.analysts.note_types import NOTE_TYPES, note_type_of
+from amem_integrations.analysts.sentences import sentence_texts
 from amem_integrations.analysts.terms import Corpus, Term
 from amem_integrations.core.analysis import (
     BY_STATISTICS,
@@ -209,7 +210,7 @@ def _broad(found: Sequence[Term], corpus: Corpus) -> Iterator[tuple[int, str]]:
 
 def _context(note: Note, found: Sequence[Term]) -> str:
     """Return the sentence with the most salient terms, with its speaker and day."""
-    sentences = terms.sentences(note.content) or [note.content]
+    sentences = sentence_texts(note.content) or [note.content]
     best = max(sentences, key=lambda text: sum(term.score for term in found if term.text in text))
     day = note.occurred_at.date().isoformat() if note.occurred_at else None
     source = ", ".join(part for part in (note.speaker, day) if part)

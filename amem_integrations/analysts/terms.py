@@ -14,7 +14,6 @@ from amem_integrations.analysts.words import (
     NAME,
     NAMES,
     POSSESSIVE,
-    SENTENCE,
     TELLING,
     Word,
     fold,
@@ -116,12 +115,6 @@ def symbols(text: str, limit: int) -> list[str]:
     """Return the distinct signs of a text without words, such as emoji, in order."""
     signs = (sign for sign in _SIGN.findall(text[:1000]) if unicodedata.category(sign[0]) == "So")
     return list(dict.fromkeys(signs))[:limit]
-
-
-def sentences(text: str) -> list[str]:
-    """Return the sentences of `text`, without blank ones."""
-    found = (match.strip() for match in SENTENCE.findall(text[:MAX_TEXT_CHARS]))
-    return [sentence for sentence in found if sentence]
 
 
 def _phrases(sequence: Sequence[Word], without: frozenset[str]) -> Iterable[Sequence[Word]]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from amem_integrations.analysts import sentences, stop_words, words
+from amem_integrations.analysts import lexicon, sentences, words
 from amem_integrations.analysts.note_types import is_question
 from amem_integrations.analysts.small_talk import SmallTalk, classify_small_talk, is_small_talk
 from amem_integrations.analysts.terms import Corpus
@@ -47,13 +47,6 @@ _PERSON = re.compile(
     r"|[我你您咱]",
     re.IGNORECASE,
 )
-# Words without which a sentence says the same.
-_IGNORED_TEXT = """
-    a an the of in on at to for from by with and or so well oh um uh just really very quite
-    please then that this is am are be do does i'm it's that's there there's also as
-    的 了 吧 啊 呀 哦 嗯 呢 嘛 啦 是 就 很 在 都
-"""
-_IGNORED = frozenset(_IGNORED_TEXT.split())
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|cannot|without)\b|n['’]t\b|[不没別别无]"
 )
@@ -182,7 +175,7 @@ def _lines(text: str) -> Iterator[str]:
 def _essence(line: str) -> tuple[str, ...]:
     """Return the words that make a difference, in order, and first whether it asks or denies."""
     keys = [word.key for word in words.words_of(line)]
-    telling = [key for key in keys if key not in _IGNORED and not is_small_talk(key)]
+    telling = [key for key in keys if key not in lexicon.NO_DIFFERENCE and not is_small_talk(key)]
     if not telling:
         return ()
     shape = "?" if is_question(line) else "."
@@ -198,7 +191,7 @@ def _says(line: Sequence[str], mine: Sequence[str]) -> bool:
         return False
     # What the older one says beyond it must not turn its sense, as "might" and "was" do.
     added = [key for key in line if key not in mine]
-    return not any(key in stop_words.STOP["en"] and key not in _IGNORED for key in added)
+    return not any(key in lexicon.STOP["en"] and key not in lexicon.NO_DIFFERENCE for key in added)
 
 
 def _same_words(note: Note, other: Note) -> bool:
@@ -261,7 +254,7 @@ def _correction(
 def _denied(text: str) -> list[str]:
     """Return the telling words of which a text says that they are not so."""
     found = [match["zh"] or words.fold(match["en"]) for match in _NOT_THIS.finditer(text)]
-    hollow = stop_words.STOP["en"] | (stop_words.COMMON - stop_words.UNITS)
+    hollow = lexicon.STOP["en"] | (lexicon.COMMON - lexicon.UNITS)
     return [each for each in found if each not in hollow]
 
 

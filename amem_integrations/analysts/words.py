@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from amem_integrations.analysts import stop_words
+from amem_integrations.analysts import lexicon
 
 MAX_TEXT_CHARS = 65_536
 
@@ -63,12 +63,6 @@ NAMES = re.compile(r"(?<=[a-z,] )[A-Z][\w-]+")
 _TITLES = frozenset({"dr", "mr", "mrs", "ms", "prof", "st", "vs", "no"})
 _STOPS = ".!?\u2026\u3002\uff01\uff1f\u061f\u06d4\u0964\u0965"
 _SENTENCE_END = re.compile(f"[{_STOPS};:\uff1b\uff1a\n]")
-_ABBREVIATED = (
-    r"(?:(?<=\b[DM]r)|(?<=\bM[rs]s)|(?<=\b(?:Ms|St|vs|No))|(?<=\bProf)|(?<=\b[ei]\.[ge]))\."
-)
-SENTENCE = re.compile(
-    rf"[^{_STOPS}\n]*(?:(?:[.!?](?=\w)|{_ABBREVIATED})[^{_STOPS}\n]*)*[{_STOPS}]*[\"'”’)）]*"
-)
 
 
 class Word(NamedTuple):
@@ -144,7 +138,7 @@ def words_of(text: str, names: Collection[str] = ()) -> list[Word]:
             before = result[-1] if result else None
             opens = not before or (bool(_SENTENCE_END.search(gap)) and before.key not in _TITLES)
             word = _word(surface, start, joins, language, opens, names)
-            if before and joins and before.number and word.key in stop_words.UNITS:
+            if before and joins and before.number and word.key in lexicon.UNITS:
                 word = word._replace(weight=PLAIN)
             result.append(word)
         end = token.end()
@@ -197,14 +191,14 @@ def _word(
     names: Collection[str],
 ) -> Word:
     key = fold(surface)
-    stop = stop_words.STOP[language]
+    stop = lexicon.STOP[language]
     number = bool(_NUMBER.fullmatch(surface))
     if number:
         weight = NUMERAL
     elif (
         surface.casefold() in stop
         or key in stop
-        or key in stop_words.TIME
+        or key in lexicon.TIME
         or surface.startswith("http")
         or _CLOCK.fullmatch(key)
         or _CONTRACTION.search(surface)
@@ -224,11 +218,11 @@ def _shape(surface: str, key: str, opens: bool) -> float:
         return IDENTIFIER
     if len(surface) == 1:
         return 0.0 if surface.isascii() else WEAK
-    if key in stop_words.COMMON:
+    if key in lexicon.COMMON:
         return WEAK
     if surface[0].isupper() and not opens:
         return NAME
-    if key.isascii() and len(key) > 4 and key not in stop_words.NOT_ADVERBS:
+    if key.isascii() and len(key) > 4 and key not in lexicon.NOT_ADVERBS:
         if key.endswith(("ly", "ed")):
             return DERIVED
         if key.endswith("ing"):
@@ -251,9 +245,9 @@ def _pieces(run: str, start: int) -> Iterable[Word]:
 
 
 def _chinese_weight(surface: str, part: str) -> float:
-    if surface in stop_words.CHINESE_COMMON or surface in stop_words.TIME:
+    if surface in lexicon.CHINESE_COMMON or surface in lexicon.TIME:
         return 0.0
-    hollow = any(sign in stop_words.HOLLOW_CHINESE for sign in surface)
+    hollow = any(sign in lexicon.HOLLOW_CHINESE for sign in surface)
     if hollow and (len(surface) == 1 or not _segmenter().has_word(surface)):
         # What the segmenter glued together itself, such as "we come to order".
         return 0.0
@@ -284,7 +278,7 @@ def fold(surface: str) -> str:
     if key.endswith("’s"):
         return fold(key[:-2])
     if _IS_HANGUL.match(key):
-        for particle in stop_words.KOREAN_PARTICLES:
+        for particle in lexicon.KOREAN_PARTICLES:
             if len(key) > len(particle) + 1 and key.endswith(particle):
                 return key[: -len(particle)]
     return key
@@ -294,8 +288,8 @@ def _language(folded: Sequence[str]) -> str:
     """Return the language with the most function words among the words; English in doubt."""
     sample = folded[:400]
     return max(
-        stop_words.STOP,
-        key=lambda language: sum(word in stop_words.STOP[language] for word in sample),
+        lexicon.STOP,
+        key=lambda language: sum(word in lexicon.STOP[language] for word in sample),
     )
 
 

@@ -110,8 +110,8 @@ class Traced(Runnable):
             "tags": ["amem"],
             "metadata": {
                 "amem_mode": self.mode,
-                "amem_namespace": content_digest(encode(tuple(state["namespace"]))),
-                "amem_notes": len(state["notes"]),
+                "amem_namespace": content_digest(encode(tuple(state.get("namespace", ())))),
+                "amem_notes": len(state.get("notes", ())),
             },
         }
 

@@ -7,7 +7,7 @@ report its counts go, so that counting again, or at once with another, counts no
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from amem_integrations.analysts import stop_words
+from amem_integrations.analysts import lexicon
 from amem_integrations.analysts.words import keys
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
@@ -27,7 +27,7 @@ SHARED = 2
 _MAX_CHARS = 20_000
 _MAX_EMBEDDED = 4000
 _BATCH = 128
-_STOP = frozenset(word for words in stop_words.STOP.values() for word in words)
+_STOP = frozenset(word for words in lexicon.STOP.values() for word in words)
 
 
 # -- reports ---------------------------------------------------------------------------------

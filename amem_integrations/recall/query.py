@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from amem_integrations.analysts.stop_words import STOP
+from amem_integrations.analysts.lexicon import STOP
 from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.filters import Condition, Not, Range, match

@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, cast
 
-from amem_integrations.analysts.terms import Corpus, sentences
+from amem_integrations.analysts.sentences import sentence_texts
+from amem_integrations.analysts.terms import Corpus
 from amem_integrations.analysts.words import NAME, WEAK, Word, words_of
 from amem_integrations.core.io import ChatModel
 from amem_integrations.errors import AnalysisError
@@ -295,7 +296,7 @@ def _parsed(text: str) -> tuple[list[_Sentence], Corpus]:
     lines = statements(text)
     found: list[_Sentence] = []
     for line in lines:
-        parts = [(part, words_of(part)) for part in sentences(line.text)]
+        parts = [(part, words_of(part)) for part in sentence_texts(line.text)]
         around = frozenset(word.key for _, words in parts for word in words)
         found += [_Sentence(line, part, words, around) for part, words in parts]
     return found, Corpus(line.text for line in lines)
