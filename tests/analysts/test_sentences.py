@@ -11,6 +11,7 @@ from amem_integrations.analysts.sentences import (
     MAX_SENTENCES,
     Sentence,
     idea_starts,
+    sentence_texts,
     split_sentences,
     unrelated_pairs,
     weigh_words,
@@ -82,12 +83,15 @@ def test_ideas_begin_with_the_first_sentence_and_go_on_in_order(text: str) -> No
 
 
 def test_sentences_end_where_a_reader_says_so() -> None:
-    assert texts("It broke. Why? I asked Dr. Seidel, e.g. on 3.5. Then 五天。好的！Done") == [
+    text = "It broke. Why? I asked Dr. Seidel, e.g. on 3.5. Then 五天。好的！बस। Done"
+    assert sentence_texts(text) == texts(text)
+    assert texts(text) == [
         "It broke.",
         "Why?",
         "I asked Dr. Seidel, e.g. on 3.5.",
         "Then 五天。",
         "好的！",
+        "बस।",
         "Done",
     ]
 

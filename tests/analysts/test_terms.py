@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amem_integrations.analysts.terms import Corpus, salient, sentences, symbols, telling
+from amem_integrations.analysts.terms import Corpus, salient, symbols, telling
 from tests.support import check_linear
 
 NOTHING = Corpus([])
@@ -92,17 +92,6 @@ def test_emoji_sequences_are_single_signs() -> None:
     assert symbols("👨‍👩‍👧 🇩🇪 👍🏽👍🏽", 5) == ["👨‍👩‍👧", "🇩🇪", "👍🏽"]
 
 
-def test_sentences_end_where_they_end_in_each_language() -> None:
-    assert sentences("We met Dr. Seidel, e.g. at 9.30. Then lunch? 好的。电芯便宜！ बस। last") == [
-        "We met Dr. Seidel, e.g. at 9.30.",
-        "Then lunch?",
-        "好的。",
-        "电芯便宜！",
-        "बस।",
-        "last",
-    ]
-
-
 @pytest.mark.parametrize(
     "unit",
     [
@@ -116,12 +105,7 @@ def test_sentences_end_where_they_end_in_each_language() -> None:
     ],
 )
 def test_time_is_linear_in_the_text(unit: str) -> None:
-    def read(size: int) -> None:
-        text = (unit * (size // len(unit) + 1))[:size]
-        found(text)
-        sentences(text)
-
-    check_linear(read, 60_000)
+    check_linear(lambda size: found((unit * (size // len(unit) + 1))[:size]), 40_000)
 
 
 @given(st.text(max_size=300), st.lists(st.text(max_size=60), max_size=4))
@@ -135,9 +119,3 @@ def test_terms_occur_in_the_text_and_stay_within_bounds(text: str, others: list[
         assert term.text in blanks or term.text.removesuffix("'s") in blanks
         assert term.score > 0
     assert terms == salient(text, corpus, limit=5)
-
-
-@given(st.text(max_size=300))
-def test_sentences_lose_nothing_but_blanks(text: str) -> None:
-    kept = "".join("".join(sentence.split()) for sentence in sentences(text))
-    assert kept == "".join(text.split())

@@ -246,8 +246,8 @@ def test_a_failure_leaves_a_note_alone_that_another_formed_meanwhile(
             return notes
 
         monkeypatch.setattr(commit, "load", read_before_the_other)
-        settings, state = wiring_of(memory).settings, initial_state([raw])
+        ledger = wiring_of(memory).settings.ledger
         late = outcome("failed", "too late", again=0.0)
-        run(commit.note_failure(io_of(memory), settings, state, raw.id, late))
+        run(commit.note_failure(io_of(memory), ledger, raw.namespace, raw.id, late))
         found = again(memory, raw)
         assert (found.status, found.last_error, found.attempts) == (Status.FORMED, None, 0)

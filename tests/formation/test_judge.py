@@ -25,4 +25,4 @@ def test_the_log_says_what_to_do_and_nothing_that_may_quote_a_note(
 ) -> None:
     with caplog.at_level(logging.INFO):
         failure(error)
-    assert caplog.messages == [f"A judgement failed ({logged}); the note stays as it is."]
+    assert caplog.messages == [f"An analysis failed ({logged}); the note stays as it is."]
