@@ -90,12 +90,6 @@ def test_nearness_alone_links_nothing_where_it_means_little(
     assert not links(note("What happens after a power cut", 1), [near, *fillers(0.1)[:rivals]])
 
 
-def test_an_embedder_that_finds_all_texts_alike_links_nothing_by_itself() -> None:
-    chinese = fillers(0.6, ["早饭吃了包子", "火车每小时一班", "油漆干得很慢", "小提琴要换弦"])
-    old = note("模具厂需要五天时间")
-    assert not links(note("素菜馆座位已经预订", 1), [(old, 0.85, 0), *chinese])
-
-
 def test_nearness_is_judged_among_texts_of_the_same_script() -> None:
     chinese = fillers(0.45, ["早饭吃了包子", "火车每小时一班", "油漆干得很慢"])
     old = note("模具厂需要五天时间")
@@ -128,22 +122,23 @@ def test_stronger_links_come_first_and_there_are_few() -> None:
     assert all(0 < weight <= 1 for weight in weights)
 
 
-def test_the_turn_just_before_gets_a_weaker_sequence_link() -> None:
-    before = note("The van has no heating", 1, session="s", sequence=1, speaker="Wei")
-    subject = note("Leipzig gets rain", 2, session="s", sequence=2)
-    [link] = links(subject, [], [before])
-    assert (link.to, link.kind) == (before.id, "sequence")
-    assert link.weight < 0.5
-    assert link.reason == "comes right after Wei's turn"
-
-
-def test_an_answer_is_tied_to_its_question_more_strongly() -> None:
+def test_the_turn_just_before_is_linked_and_a_question_more_strongly() -> None:
     asked = note("Do you eat meat?", 1, session="s", sequence=1, speaker="Wei")
     told = note("The van has no heating", 1, session="s", sequence=1, speaker="Wei")
     subject = note("Only vegetables", 2, session="s", sequence=2)
     [answer], [turn] = links(subject, [], [asked]), links(subject, [], [told])
-    assert answer.weight > turn.weight
+    assert (turn.to, turn.kind, answer.kind) == (told.id, "sequence", "sequence")
+    assert turn.weight < 0.5 < answer.weight
+    assert turn.reason == "comes right after Wei's turn"
     assert answer.reason == "comes right after Wei's question"
+
+
+@pytest.mark.parametrize("words", ["好的", "Thanks!", "👍"])
+def test_small_talk_is_part_of_no_sequence(words: str) -> None:
+    talk = note(words, 2, session="s", sequence=2)
+    said = note("The van has no heating", 1, session="s", sequence=1)
+    assert not links(note("Leipzig gets rain", 3, session="s", sequence=3), [], [talk, said])
+    assert not links(talk, [], [said])
 
 
 @pytest.mark.parametrize(
@@ -163,21 +158,6 @@ def test_without_a_sequence_the_last_turn_of_the_session_comes_just_before() -> 
     later = note("Trains run hourly", 9, session="s")
     [link] = links(note("Leipzig gets rain", 4, session="s"), [], [later, elsewhere, second, first])
     assert link.to == second.id
-
-
-@pytest.mark.parametrize("words", ["ok", "好的", "Thanks!", "👍"])
-def test_a_mere_acknowledgement_is_part_of_no_sequence(words: str) -> None:
-    ok = note(words, 2, session="s", sequence=2)
-    said = note("The van has no heating", 1, session="s", sequence=1)
-    assert not links(note("Leipzig gets rain", 3, session="s", sequence=3), [], [ok, said])
-    assert not links(ok, [], [said])
-
-
-def test_one_note_gets_one_link_even_if_it_is_near_and_just_before() -> None:
-    before = note("The Huaxin cells failed", 1, session="s", sequence=1)
-    subject = note("Huaxin sends other cells", 2, session="s", sequence=2)
-    [link] = links(subject, [(before, 0.5, 0)], [before])
-    assert link.kind == "shared-words"
 
 
 def test_names_are_quoted_as_the_language_has_it() -> None:

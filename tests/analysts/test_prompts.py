@@ -30,38 +30,7 @@ from amem_integrations.core.analysis import (
 )
 from amem_integrations.core.note import Note, make_note
 
-# Measured with Qwen2.5's tokenizer on these very texts: 4.1 the rules, 3.6 notes, 4.2 answers.
-CHARS_PER_TOKEN = 3.6
-
 NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
-ANSWER = {
-    "keywords": ["LRU policy", "cache", "entry limit"],
-    "tags": ["performance", "architecture"],
-    "context": "A wish for LRU eviction with a cap on entries, which the cache design must meet.",
-    "links": [
-        {
-            "to": "2",
-            "reason": "It refines the proposed cache.",
-            "kind": "same-matter",
-            "strength": 0.9,
-        },
-        {
-            "to": "4",
-            "reason": "The memory limit calls for a cap.",
-            "kind": "cause",
-            "strength": 0.7,
-        },
-    ],
-    "evolutions": [
-        {
-            "note": "2",
-            "reason": "The policy is now known.",
-            "keywords": ["catalogue cache", "LRU policy"],
-            "tags": [],
-            "context": "A cache before the catalogue, to evict by LRU.",
-        }
-    ],
-}
 
 
 def note(content: str, **fields: Any) -> Note:
@@ -106,18 +75,18 @@ def test_every_question_asks_for_the_notes_language_and_has_the_instructions() -
     for request in requests(subject(), "Call the product Atlas.").values():
         assert "in the language of the new note's text" in request.messages[0].content
         assert request.messages[0].content.endswith("Call the product Atlas.")
+        before = request.messages[1].content.split(OPEN)[0]
+        assert before.startswith("Quoted data")
+        assert "never instructions" in before
 
 
-def test_the_new_note_is_shown_with_who_and_when() -> None:
-    (shown,) = fenced(construct_request(subject("Hello", speaker="Ana")).messages)
-    assert shown == {"new": {"text": "Hello", "by": "Ana", "on": "2026-03-02"}}
-
-
-def test_when_a_thing_happened_is_shown_rather_than_when_it_was_stored() -> None:
-    (shown,) = fenced(
-        construct_request(subject(occurred_at=datetime(2020, 5, 1, tzinfo=UTC))).messages
-    )
-    assert shown["new"]["on"] == "2020-05-01"
+@pytest.mark.parametrize(
+    ("fields", "day"),
+    [({}, "2026-03-02"), ({"occurred_at": datetime(2020, 5, 1, tzinfo=UTC)}, "2020-05-01")],
+)
+def test_the_new_note_is_shown_with_who_and_when(fields: dict[str, Any], day: str) -> None:
+    (shown,) = fenced(construct_request(subject("Hello", speaker="Ana", **fields)).messages)
+    assert shown == {"new": {"text": "Hello", "by": "Ana", "on": day}}
 
 
 def test_candidates_bear_short_handles_in_place_of_ids() -> None:
@@ -172,13 +141,6 @@ def test_any_content_comes_back_out_of_its_quotes_as_it_was(content: str) -> Non
     assert shown["new"]["text"] == content
 
 
-def test_a_sentence_says_that_notes_are_data() -> None:
-    for request in requests(subject()).values():
-        before = request.messages[1].content.split(OPEN)[0]
-        assert before.startswith("Quoted data")
-        assert "never instructions" in before
-
-
 def test_long_content_is_cut_to_its_head_and_tail_with_a_mark() -> None:
     content = "head " + "x" * 100_000 + " tail"
     old, new = fenced(fuse_request(subject(content, note(content))).messages)
@@ -220,44 +182,3 @@ def test_a_schema_lets_only_offered_notes_be_named() -> None:
     linked = schema["properties"]["links"]["items"]["properties"]["to"]
     evolved = schema["properties"]["evolutions"]["items"]["properties"]["note"]
     assert linked["enum"] == evolved["enum"] == ["1", "2"]
-
-
-def test_a_fused_judgement_with_five_candidates_takes_at_most_900_tokens() -> None:
-    older = [
-        note(text, speaker="Ana", keywords=keywords, tags=tags, context=context)
-        for text, keywords, tags, context in [
-            (
-                "The product page takes four seconds to load.",
-                ("product page", "load time"),
-                ("performance", "frontend"),
-                "The product page is slow and the team will look for the cause.",
-            ),
-            (
-                "Let's put a cache in front of the catalogue service.",
-                ("cache", "catalogue service"),
-                ("performance", "architecture"),
-                "A proposal to cache catalogue reads; a design will follow.",
-            ),
-            (
-                "I prefer tabs, but the linter wants spaces.",
-                ("tabs", "linter"),
-                ("coding style", "tools"),
-                "A preference about indentation that conflicts with the linter.",
-            ),
-            (
-                "Memory on the pods is limited to 512 MB.",
-                ("pod memory", "512 MB limit"),
-                ("infrastructure", "constraint"),
-                "The pods have little memory, which limits what can be cached.",
-            ),
-            (
-                "Lunch on Friday is at the Thai place.",
-                ("Friday lunch", "Thai restaurant"),
-                ("social", "food"),
-                "The team will have lunch at a Thai restaurant on Friday.",
-            ),
-        ]
-    ]
-    asked = subject("Calvin wants an LRU policy, at most 10,000 entries.", *older, speaker="Bea")
-    prompt = sum(len(message.content) for message in fuse_request(asked).messages)
-    assert (prompt + len(json.dumps(ANSWER))) / CHARS_PER_TOKEN <= 900

@@ -1,6 +1,7 @@
-"""Commits under interference: a judgement that takes a while, and a store that moves on."""
+"""Commits under interference: an analysis that takes a while, and a store that moves on."""
 
 import itertools
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -8,9 +9,10 @@ import pytest
 
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.core.io import run
-from amem_integrations.errors import AnalysisError
+from amem_integrations.errors import AMemError, AnalysisError, ModelUnavailableError
 from amem_integrations.formation import commit
 from amem_integrations.formation.state import initial_state, outcome
+from amem_integrations.formation.steps import failure
 from amem_integrations.revisions import update
 from amem_integrations.stores.read import load
 from amem_integrations.stores.write import embedded_points
@@ -102,17 +104,6 @@ def test_a_candidate_forgotten_meanwhile_leaves_no_trace_and_the_note_is_judged_
     assert memory.admin.check() == []
 
 
-def test_a_candidate_given_new_text_meanwhile_is_judged_again(
-    memory: AgenticMemory, judge: Interference
-) -> None:
-    old = memory.add("The redis cache")
-    judge.meanwhile = lambda: memory.update(old, "A kayak trip")
-    note = memory.add("The violin lesson")
-    assert note.status is Status.FORMED
-    assert "seen-violin" in again(memory, old).keywords
-    assert memory.admin.health()["formation.stale"] == 1
-
-
 @pytest.mark.parametrize("mode", ["fused", "staged", "batched"])
 def test_a_candidate_given_new_text_in_the_last_moment_is_judged_again(
     mode: Any, monkeypatch: pytest.MonkeyPatch
@@ -191,25 +182,6 @@ def test_a_neighbour_that_never_stays_as_it_was_read_does_not_keep_a_note_from_b
     assert memory.admin.check() == []
 
 
-def test_ids_that_were_not_offered_are_dropped_and_counted() -> None:
-    def lies(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
-        link = {"reason": "r", "kind": "cause", "strength": 1.0}
-        change = {"keywords": ["x"], "tags": [], "context": "", "reason": ""}
-        return judgement(
-            text,
-            links=[{"to": "77", **link}, {"to": "ffffffff", **link}],
-            evolutions=[{"note": "78", **change}],
-        )
-
-    with open_memory(model=chat_model(lies)) as memory:
-        memory.add("The redis cache")
-        note = memory.add("The violin lesson")
-        assert (note.status, note.links) == (Status.FORMED, ())
-        health = memory.admin.health()
-        assert health["dropped.link.not_offered"] == 2
-        assert health["dropped.evolution.not_offered"] == 1
-
-
 def test_failures_park_the_note_which_stays_findable_and_can_be_retried() -> None:
     broken = True
 
@@ -251,3 +223,24 @@ def test_a_failure_leaves_a_note_alone_that_another_formed_meanwhile(
         run(commit.note_failure(io_of(memory), ledger, raw.namespace, raw.id, late))
         found = again(memory, raw)
         assert (found.status, found.last_error, found.attempts) == (Status.FORMED, None, 0)
+
+
+ABSENT = ModelUnavailableError("It is not here: pip install it.")
+REFUSED = AnalysisError("The model said: secret", reason="refusal", retryable=False)
+
+
+@pytest.mark.parametrize(
+    ("error", "logged"),
+    [
+        (ABSENT, "ModelUnavailableError: It is not here: pip install it."),
+        (REFUSED, "refusal"),
+        (ValueError("secret"), "ValueError"),
+        (AMemError("secret"), "AMemError"),
+    ],
+)
+def test_the_log_says_what_to_do_and_nothing_that_may_quote_a_note(
+    error: Exception, logged: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        failure(error)
+    assert caplog.messages == [f"An analysis failed ({logged}); the note stays as it is."]

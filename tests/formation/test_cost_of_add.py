@@ -77,9 +77,17 @@ def test_a_raw_note_crosses_ten_modules_between_client_and_engine() -> None:
     assert len({name for name in crossed if not name.startswith(ENDS)}) <= 10
 
 
-@pytest.mark.parametrize("mode", ["fused", "staged", "batched"])
-@pytest.mark.parametrize("model", [None, chat_model(links_everything)])
-@pytest.mark.parametrize("lifecycle", [False, True])
+@pytest.mark.parametrize(
+    ("mode", "model", "lifecycle"),
+    [
+        ("fused", None, False),
+        ("fused", chat_model(links_everything), True),
+        ("staged", None, True),
+        ("staged", chat_model(links_everything), False),
+        ("staged", chat_model(links_everything), True),
+        ("batched", chat_model(links_everything), False),
+    ],
+)
 def test_a_note_formed_inline_takes_ten_calls_and_is_read_once(
     mode: Any,
     model: Any,

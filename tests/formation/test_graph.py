@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 
 from amem_integrations import Note, Status
 from amem_integrations.formation.state import FormationState, initial_state
@@ -21,30 +21,16 @@ CONFIG: Any = {"configurable": {"thread_id": "t"}}
 
 
 @pytest.mark.parametrize("mode", STEPS)
-def test_the_graph_can_be_drawn(mode: Any) -> None:
-    with open_memory(mode=mode) as memory:
-        drawn = memory.graph().get_graph()
-        assert list(drawn.nodes) == ["__start__", *STEPS[mode], "__end__"]
-        assert "commit" in drawn.draw_mermaid()
-
-
-@pytest.mark.parametrize("mode", STEPS)
-def test_it_streams_its_steps_in_order(mode: Any) -> None:
+async def test_the_graph_is_drawn_and_streams_its_steps_in_order(mode: Any) -> None:
     with open_memory(mode=mode, model=chat_model()) as memory:
-        memory.add("The redis cache")
-        raw = memory.add("The redis eviction policy", formation="off")
-        steps = [next(iter(c)) for c in memory.graph().stream(initial_state([raw]))]
-        assert steps == STEPS[mode]
-        assert again(memory, raw).status is Status.FORMED
-
-
-@pytest.mark.parametrize("mode", STEPS)
-async def test_it_streams_its_steps_asynchronously(mode: Any) -> None:
-    async with open_memory(mode=mode, model=chat_model()) as memory:
-        raw = await memory.aadd("The redis eviction policy", formation="off")
         graph = memory.graph()
-        steps = [next(iter(c)) async for c in graph.astream(initial_state([raw]))]
-        assert steps == STEPS[mode]
+        assert list(graph.get_graph().nodes) == ["__start__", *STEPS[mode], "__end__"]
+        assert "commit" in graph.get_graph().draw_mermaid()
+        one, other = memory.add_many(["The redis cache", "Redis eviction"], formation="off")
+        steps = [next(iter(step)) for step in graph.stream(initial_state([one]))]
+        awaited = [next(iter(step)) async for step in graph.astream(initial_state([other]))]
+        assert steps == awaited == STEPS[mode]
+        assert again(memory, other).status is Status.FORMED
 
 
 @pytest.mark.parametrize(("mode", "calls"), [("fused", 1), ("staged", 3), ("batched", 1)])
@@ -132,27 +118,6 @@ def test_a_note_in_review_is_formed_by_nobody_else() -> None:
         assert again(memory, raw).status is Status.FORMED
 
 
-def test_a_judgement_that_fails_in_review_is_tried_again_later() -> None:
-    failing = chat_model(lambda text, _: judgement(text, keywords=7, tags=7, context=7))
-    with open_memory(model=failing) as memory:
-        raw = memory.add("The redis eviction policy", formation="off")
-        graph = memory.graph(review=True, checkpointer=InMemorySaver())
-        done = graph.invoke(initial_state([raw]), CONFIG)
-        assert done["outcomes"][raw.id]["status"] == "failed"
-        failed = again(memory, raw)
-        assert failed.status is Status.RAW
-        assert failed.attempts == 1
-
-
-async def test_review_asynchronously() -> None:
-    async with open_memory(model=chat_model()) as memory:
-        raw = await memory.aadd("The redis eviction policy", formation="off")
-        graph = memory.graph(review=True, checkpointer=InMemorySaver())
-        await graph.ainvoke(initial_state([raw]), CONFIG)
-        done = await graph.ainvoke(Command(resume={raw.id: True}), CONFIG)
-        assert done["outcomes"][raw.id]["status"] == "formed"
-
-
 def test_a_static_interrupt_before_commit_works_too() -> None:
     with open_memory(model=chat_model()) as memory:
         raw = memory.add("The redis eviction policy", formation="off")
@@ -188,10 +153,25 @@ def test_one_run_can_serve_several_notes(mode: Any) -> None:
         assert memory.admin.check() == []
 
 
-def test_a_finished_note_is_not_formed_twice() -> None:
-    model = chat_model()
-    with open_memory(model=model) as memory:
-        note = memory.add("The redis cache")
-        done = memory.graph().invoke(initial_state([note]))
-        assert done["outcomes"][note.id]["status"] == "superseded"
-        assert len(model.calls) == 1
+def asks_first(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
+    """A judge that has a person look at everything before it answers."""
+    return judgement(text, context=str(interrupt(f"may {text} be sent?")))
+
+
+@pytest.mark.parametrize(("mode", "awaited"), [("staged", False), ("fused", True)])
+async def test_an_interrupt_in_an_analysis_stops_the_graph_and_can_be_resumed(
+    mode: Any, awaited: bool
+) -> None:
+    with open_memory(mode=mode, model=chat_model(asks_first)) as memory:
+        raw = memory.add("The redis cache", formation="off")
+        graph = memory.graph(checkpointer=InMemorySaver())
+
+        async def invoke(given: Any) -> Any:
+            return await graph.ainvoke(given, CONFIG) if awaited else graph.invoke(given, CONFIG)
+
+        stopped = await invoke(initial_state([raw]))
+        assert stopped["__interrupt__"][0].value == "may The redis cache be sent?"
+        assert again(memory, raw).last_error is None
+        assert "model.error" not in memory.admin.health()
+        await invoke(Command(resume="Approved by Ann."))
+        assert again(memory, raw).context == "Approved by Ann."

@@ -62,33 +62,26 @@ def test_a_link_to_an_offered_note_is_made_by_the_new_note_now() -> None:
 
 @pytest.mark.parametrize(
     ("to", "reason"),
-    [("made-up", "not_offered"), ("", "not_offered"), (NOTE.id, "self"), ("c", "gone")],
+    [
+        ("made-up", "not_offered"),
+        ("", "not_offered"),
+        ("there", "not_offered"),
+        ("gone", "gone"),
+        ("a", "repeated"),
+        (NOTE.id, "self"),
+    ],
 )
-def test_any_other_link_is_dropped_and_counted(to: str, reason: str) -> None:
+def test_any_other_proposal_is_dropped_and_counted(to: str, reason: str) -> None:
     tally = Tally()
-    links = links_of(link_to("a"), link_to(to), link_to("b"), present=["a", "b"], tally=tally)
+    offered, present = ["a", "b", "gone", NOTE.id], ["a", "b", "there", NOTE.id]
+    links = links_of(
+        link_to("a"), link_to(to), link_to("b"), offered=offered, present=present, tally=tally
+    )
     assert [link.to for link in links] == ["a", "b"]
-    assert tally == {f"dropped.link.{reason}": 1}
-
-
-def test_a_note_cannot_link_to_itself_even_if_it_was_offered_itself() -> None:
-    tally = Tally()
-    everything = [*KNOWN, NOTE.id]
-    assert links_of(link_to(NOTE.id), offered=everything, present=everything, tally=tally) == ()
-    assert tally == {"dropped.link.self": 1}
-
-
-def test_a_note_that_is_there_but_was_not_offered_is_not_linked() -> None:
-    tally = Tally()
-    assert links_of(link_to("c"), offered=["a"], tally=tally) == ()
-    assert tally == {"dropped.link.not_offered": 1}
-
-
-def test_the_first_of_repeated_links_is_kept() -> None:
-    tally = Tally()
-    links = links_of(link_to("a", reason="one"), link_to("a", reason="two"), tally=tally)
-    assert [link.reason for link in links] == ["one"]
-    assert tally == {"dropped.link.repeated": 1}
+    evolutions = [Evolution("a", context="New."), Evolution(to)]
+    accepted = accepted_evolutions(NOTE, evolutions, offered, present, tally)
+    assert accepted == {"a": Evolution("a", context="New.")}
+    assert tally == {f"dropped.link.{reason}": 1, f"dropped.evolution.{reason}": 1}
 
 
 def test_more_links_than_fit_are_dropped_from_the_end() -> None:
@@ -101,16 +94,7 @@ def test_more_links_than_fit_are_dropped_from_the_end() -> None:
 
 @pytest.mark.parametrize(
     ("weight", "kept"),
-    [
-        (0.5, 0.5),
-        (1.0, 1.0),
-        (0.0, 0.01),
-        (-3.0, 0.01),
-        (7.0, 1.0),
-        (math.inf, 1.0),
-        (-math.inf, 0.01),
-        (math.nan, 0.01),
-    ],
+    [(0.5, 0.5), (0.0, 0.01), (7.0, 1.0), (math.inf, 1.0), (-math.inf, 0.01), (math.nan, 0.01)],
 )
 def test_a_weight_is_brought_within_its_bounds(weight: float, kept: float) -> None:
     assert links_of(link_to("a", weight=weight))[0].weight == kept
@@ -121,11 +105,7 @@ def test_reason_and_kind_are_one_bounded_line_each() -> None:
     assert len(link.reason) <= MAX_REASON_CHARS
     assert link.reason.startswith("be cause be cause")
     assert len(link.kind) <= 40
-
-
-@pytest.mark.parametrize("kind", ["", " ", "\u200b", "\ud800"])
-def test_a_link_of_no_kind_is_a_related_one(kind: str) -> None:
-    assert links_of(link_to("a", kind=kind))[0].kind == "related"
+    assert links_of(link_to("a", kind="\u200b"))[0].kind == "related"
 
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=30)
@@ -158,45 +138,11 @@ def test_whatever_is_proposed_links_lead_to_what_was_offered_and_is_there(
 # -- evolutions ------------------------------------------------------------------------------
 
 
-def evolutions_of(
-    *proposals: Evolution, offered: Sequence[str] = KNOWN, tally: Tally | None = None
-) -> dict[str, Evolution]:
-    tally = Tally() if tally is None else tally
-    return accepted_evolutions(NOTE, proposals, offered, ["a", "b"], tally)
-
-
-@pytest.mark.parametrize(
-    ("target", "reason"), [("made-up", "not_offered"), (NOTE.id, "self"), ("c", "gone")]
-)
-def test_an_evolution_of_anything_but_an_offered_note_is_dropped(target: str, reason: str) -> None:
-    tally = Tally()
-    accepted = evolutions_of(Evolution(target), Evolution("a", context="New."), tally=tally)
-    assert accepted == {"a": Evolution("a", context="New.")}
-    assert tally == {f"dropped.evolution.{reason}": 1}
-
-
-def test_the_first_of_repeated_evolutions_is_kept() -> None:
-    tally = Tally()
-    accepted = evolutions_of(Evolution("a", context="1"), Evolution("a", context="2"), tally=tally)
-    assert accepted["a"].context == "1"
-    assert tally == {"dropped.evolution.repeated": 1}
-
-
-@given(st.lists(evolution_proposals, max_size=12), some_ids)
-def test_whatever_is_proposed_what_evolves_was_offered_and_is_there(
-    proposals: list[Evolution], offered: list[str]
-) -> None:
-    tally = Tally()
-    accepted = evolutions_of(*proposals, offered=offered, tally=tally)
-    assert accepted.keys() <= set(offered) & {"a", "b"}
-    assert all(id == proposal.note_id for id, proposal in accepted.items())
-    assert len(accepted) + tally.total() == len(proposals)
-
-
 def test_an_evolution_replaces_what_it_names() -> None:
     new = evolved(OLD, Evolution("x", ("cache", "full"), ("talk", "ops"), "On a full cache."))
     assert (new.keywords, new.tags) == (("cache", "full"), ("talk", "ops"))
     assert new.context == "On a full cache."
+    assert evolved(OLD, Evolution("x", ("full",))) == dataclasses.replace(OLD, keywords=("full",))
 
 
 @pytest.mark.parametrize("apply", [evolved, merged])
@@ -214,23 +160,10 @@ def test_an_empty_proposal_keeps_a_note_as_it_is(apply: Any, proposal: Evolution
     assert apply(OLD, proposal) == OLD
 
 
-def test_each_field_is_kept_by_itself() -> None:
-    new = evolved(OLD, Evolution("x", keywords=("full",)))
-    assert new == dataclasses.replace(OLD, keywords=("full",))
-
-
 def test_a_proposal_for_an_older_version_only_adds_terms() -> None:
     new = merged(OLD, Evolution("x", ("full", "Cache"), ("ops",), "On a full cache."))
     assert (new.keywords, new.tags) == (("cache", "empty", "full"), ("talk", "ops"))
     assert new.context == OLD.context
-
-
-@pytest.mark.parametrize("apply", [evolved, merged])
-def test_terms_and_context_of_an_evolution_are_bounded(apply: Any) -> None:
-    many = tuple(f"{number} {'k' * 500}" for number in range(100))
-    new = apply(OLD, Evolution("x", many, many, "c " * 10_000))
-    assert_bounded(new)
-    assert (len(new.keywords), len(new.tags)) == (MAX_KEYWORDS, MAX_TAGS)
 
 
 @pytest.mark.parametrize("apply", [evolved, merged])
@@ -246,11 +179,6 @@ def test_no_evolution_touches_anything_but_what_was_understood(
     )
 
 
-def test_merging_twice_changes_nothing_more() -> None:
-    proposal = Evolution("x", ("full",), ("ops",), "On a full cache.")
-    assert merged(merged(OLD, proposal), proposal) == merged(OLD, proposal)
-
-
 # -- understanding ---------------------------------------------------------------------------
 
 
@@ -262,19 +190,9 @@ def assert_bounded(note: Note) -> None:
     assert "\n" not in note.context
 
 
-def test_what_was_understood_is_put_on_the_note() -> None:
-    new = understood(NOTE, Understanding(("cache", "full"), ("talk",), "On memory."))
-    assert (new.keywords, new.tags, new.context) == (("cache", "full"), ("talk",), "On memory.")
-    assert new.content == NOTE.content
-
-
 def test_what_was_understood_is_cleaned_and_bounded() -> None:
     many = ("Cache", "cache", " ", *(f"{number} {'k' * 500}" for number in range(100)))
     new = understood(NOTE, Understanding(many, many, " On\n\nmemory. " + "c" * 10_000))
     assert_bounded(new)
     assert new.keywords[:2] == ("Cache", "0 " + "k" * (MAX_TERM_CHARS - 2))
     assert new.context.startswith("On memory. ccc")
-
-
-def test_nothing_understood_is_nothing_on_the_note() -> None:
-    assert understood(NOTE, Understanding((), (), "")) == NOTE

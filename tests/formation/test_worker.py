@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -83,9 +83,7 @@ def test_an_error_is_waited_out_and_the_thread_lives_on(error: BaseException) ->
 
 def test_a_closed_store_ends_the_worker_and_whoever_waits() -> None:
     worker = Worker(Queue(StoreClosedError("closed")))
-    begun = time.monotonic()
-    assert not worker.flush(30)
-    assert time.monotonic() - begun < 20
+    assert not worker.flush()
     worker.close()
 
 
@@ -98,16 +96,9 @@ def test_flush_says_when_it_took_too_long() -> None:
 def test_flush_does_not_wait_for_the_end_of_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("amem_integrations.formation.worker._OUTAGE", 0.5)
     worker = Worker(Queue(*[1] * 1000, form=lambda: True))
-    assert not worker.flush(30)
+    assert not worker.flush()
+    # Nor does closing.
     worker.close()
-
-
-def test_closing_cuts_the_pause_of_an_outage_short() -> None:
-    worker = Worker(Queue(*[1] * 1000, form=lambda: True))
-    assert not worker.flush(0.5)
-    started = time.monotonic()
-    worker.close()
-    assert time.monotonic() - started < 5
     assert [thread.is_alive() for thread in worker._threads] == [False]
 
 
@@ -121,19 +112,13 @@ def test_several_threads_are_at_work_at_once_but_never_more() -> None:
     worker.close()
 
 
-def test_a_note_that_is_due_later_is_taken_without_a_call() -> None:
+@pytest.mark.parametrize(("due", "poll"), [(0.05, None), (None, 0.05)])
+def test_what_is_due_later_or_stored_by_others_is_taken_without_a_call(
+    due: float | None, poll: float | None
+) -> None:
     queue = Queue(0)
-    queue.due = 0.05
-    worker = Worker(queue)
-    assert worker.flush(5)
-    queue.left.append(1)
-    assert queue.formed_within(5) == 1
-    worker.close()
-
-
-def test_one_that_polls_finds_what_others_stored() -> None:
-    queue = Queue()
-    worker = Worker(queue, poll=0.05)
+    queue.due = due
+    worker = Worker(queue, poll=poll)
     assert worker.flush(5)
     queue.left.append(1)
     assert queue.formed_within(5) == 1
@@ -157,25 +142,15 @@ async def serving(worker: Worker) -> "asyncio.Task[None]":
 
 
 async def test_tasks_of_a_loop_work_in_place_of_threads() -> None:
-    queue = Queue(1, 1, 1)
+    queue = Queue(1, KeyError("a defect"), 1, 1)
     worker = Worker(queue, concurrency=2)
     task = await serving(worker)
-    assert await asyncio.to_thread(worker.flush, 5)
+    assert await asyncio.to_thread(worker.flush, 10)
     queue.left.extend([1, 1])
     worker.wake()
     assert await asyncio.to_thread(worker.flush, 5)
     assert queue.formed == 5
     assert worker._threads == []
-    worker.stop()
-    await asyncio.wait_for(task, 5)
-
-
-async def test_tasks_wait_an_error_out() -> None:
-    queue = Queue(KeyError("a defect"), 1)
-    worker = Worker(queue)
-    task = await serving(worker)
-    assert await asyncio.to_thread(worker.flush, 10)
-    assert queue.formed == 1
     worker.stop()
     await asyncio.wait_for(task, 5)
 
@@ -191,21 +166,6 @@ async def test_cancelled_tasks_leave_the_rest_to_threads() -> None:
     assert await asyncio.to_thread(worker.flush, 5)
     assert worker._work.formed == 1  # type: ignore[attr-defined]
     await asyncio.to_thread(worker.close)
-
-
-def test_tasks_of_a_loop_that_ended_without_a_word_are_not_waited_for() -> None:
-    queue = Queue()
-    worker = Worker(queue)
-    loop = asyncio.new_event_loop()
-    loop.create_task(worker.serve())  # noqa: RUF006
-    loop.run_until_complete(asyncio.sleep(0.05))
-    for task in cast("Iterable[Any]", asyncio.all_tasks(loop)):
-        task._log_destroy_pending = False
-    loop.close()
-    queue.left.append(1)
-    assert worker.flush(5)
-    assert queue.formed == 1
-    worker.close()
 
 
 def test_tasks_of_a_loop_that_was_closed_amid_their_work_are_not_waited_for() -> None:
@@ -229,13 +189,12 @@ def test_tasks_of_a_loop_that_was_closed_amid_their_work_are_not_waited_for() ->
     worker.close()
 
 
-def test_closing_waits_for_all_threads_together() -> None:
+def test_closing_gives_up_waiting_for_threads_after_its_time() -> None:
     go_on = threading.Event()
     worker = Worker(Queue(*[1] * 4, form=lambda: not go_on.wait(60)), concurrency=4)
     assert not worker.flush(0.5)
-    begun = time.monotonic()
     worker.close(0.5)
-    assert time.monotonic() - begun < 1.5
+    assert all(thread.is_alive() for thread in worker._threads)
     go_on.set()
     worker.close(30)
     assert not any(thread.is_alive() for thread in worker._threads)

@@ -52,18 +52,16 @@ def test_an_answer_in_time_comes_back_and_the_context_goes_along() -> None:
     assert Deadline(Model(), 5).name == "model"
 
 
-def test_a_late_answer_is_a_timeout() -> None:
+@pytest.mark.parametrize("form", ["sync", "async"])
+async def test_a_late_answer_is_a_timeout(form: str) -> None:
+    model = Model(0.5)
+    deadline = Deadline(model, 0.05)
+    sync = form == "sync"
+    call = asyncio.to_thread(deadline.complete, REQUEST) if sync else deadline.acomplete(REQUEST)
     with pytest.raises(AnalysisError, match=r"0.05 s.*model_timeout") as caught:
-        Deadline(Model(1.0), 0.05).complete(REQUEST)
+        await call
     assert (caught.value.reason, caught.value.retryable) == ("timeout", True)
-
-
-async def test_a_late_answer_is_a_timeout_and_cancelled_asynchronously() -> None:
-    model = Model(10.0)
-    with pytest.raises(AnalysisError) as caught:
-        await Deadline(model, 0.05).acomplete(REQUEST)
-    assert caught.value.reason == "timeout"
-    assert model.cancelled
+    assert model.cancelled == (form == "async")
 
 
 @pytest.mark.parametrize("error", [KeyError("odd"), SystemExit(3), TimeoutError("its own")])

@@ -1,8 +1,6 @@
 """A LlamaIndex LLM as the judge: asked by function or in words, its failures told apart."""
 
 import asyncio
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -89,27 +87,6 @@ def test_a_llama_index_llm_becomes_a_chat_model_named_by_class_and_model(
     assert model.name == name
 
 
-@pytest.mark.parametrize(
-    ("home", "model", "unwanted"),
-    [
-        ("amem_integrations.testing", "ScriptedChatModel", ("llama_index",)),
-        ("amem_integrations.testing.llama_index", "ScriptedLLM", ("langchain", "langgraph")),
-    ],
-)
-def test_resolving_a_model_imports_no_other_framework(
-    home: str, model: str, unwanted: tuple[str, ...]
-) -> None:
-    program = f"""
-import sys
-from amem_integrations.llms.chat_models import resolve_chat_model
-from {home} import {model}
-resolve_chat_model({model}([]))
-print(*(name for name in sys.modules if name.startswith({unwanted})))
-"""
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (run.stdout.strip(), run.returncode) == ("", 0), run.stderr
-
-
 # -- how it is asked --------------------------------------------------------------------------
 
 
@@ -142,11 +119,31 @@ def test_the_function_offered_has_the_schema_as_its_parameters() -> None:
     assert required is True
 
 
-def test_one_without_functions_is_asked_in_words_with_the_schema(ask: Ask) -> None:
-    llm = ScriptedLLM([ANSWER])
-    reply = ask(LlamaIndexChatModel(llm), request())
-    assert (reply.data, reply.notes) == (ANSWER, ("plain",))
-    assert '"required":["keywords","tags","context"]' in llm.calls[0].text
+@pytest.mark.parametrize("error", [None, ProviderError(400), NotImplementedError()])
+def test_one_that_cannot_call_functions_is_asked_in_words_with_the_schema(
+    ask: Ask, error: Exception | None
+) -> None:
+    llm = ScriptedFunctionCallingLLM([error, TEXT]) if error else ScriptedLLM([f"Well: {TEXT}"])
+    model = LlamaIndexChatModel(llm)
+    reply = ask(model, request())
+    assert (reply.data, reply.notes, model.method) == (ANSWER, ("plain",), "plain")
+    assert '"required":["keywords","tags","context"]' in llm.calls[-1].text
+
+
+def test_one_whose_calls_cannot_be_read_is_read_as_text(ask: Ask) -> None:
+    class Unreadable(ScriptedFunctionCallingLLM):
+        def get_tool_calls_from_response(self, *args: Any, **kwargs: Any) -> Any:
+            return FunctionCallingLLM.get_tool_calls_from_response(self, *args, **kwargs)
+
+    reply = ask(LlamaIndexChatModel(Unreadable([f"Well: {TEXT}"])), request())
+    assert (reply.data, reply.notes) == (ANSWER, ("function_calling",))
+
+
+def test_a_failure_quotes_nothing_of_the_provider(ask: Ask) -> None:
+    with pytest.raises(AnalysisError) as caught:
+        ask(LlamaIndexChatModel(ScriptedLLM([ProviderError(429)])), request())
+    assert (caught.value.reason, caught.value.retryable) == ("rate-limited", True)
+    assert "provider's words" not in str(caught.value)
 
 
 def test_braces_in_a_note_reach_the_model_as_they_are(ask: Ask) -> None:
@@ -155,46 +152,10 @@ def test_braces_in_a_note_reach_the_model_as_they_are(ask: Ask) -> None:
     assert llm.calls[0].messages[0].content == "{{a}} {query_str} {"
 
 
-def test_json_wrapped_in_other_text_is_understood(ask: Ask) -> None:
-    answer = f"<think>a\nb {{}}</think>Sure:\n```\n{TEXT[:-1]},}}\n``` Anything else?"
-    assert ask(LlamaIndexChatModel(ScriptedLLM([answer])), request()).data == ANSWER
-
-
-def test_one_that_answers_in_words_although_asked_by_function_is_understood(ask: Ask) -> None:
-    reply = ask(LlamaIndexChatModel(ScriptedFunctionCallingLLM([f"Well: {TEXT}"])), request())
-    assert (reply.data, reply.notes) == (ANSWER, ("function_calling",))
-
-
 @pytest.mark.parametrize("call", [call_tool("weather", city="Bern"), call_tool("understanding")])
 def test_a_call_of_another_function_or_without_arguments_is_no_answer(call: Any) -> None:
     llm = ScriptedFunctionCallingLLM([call])
     assert LlamaIndexChatModel(llm).complete(request()).data is None
-
-
-def test_one_that_gave_no_object_by_function_is_asked_in_words_from_then_on() -> None:
-    model = LlamaIndexChatModel(ScriptedFunctionCallingLLM(["Hm.", ANSWER]))
-    assert model.complete(request()).data is None
-    assert model.complete(request()).notes == ("plain",)
-
-
-def test_once_a_way_has_worked_it_stays() -> None:
-    model = LlamaIndexChatModel(ScriptedFunctionCallingLLM([ANSWER, "Hm.", ANSWER]))
-    methods = [model.complete(request()).notes for _ in range(3)]
-    assert methods == [("function_calling",)] * 3
-
-
-def test_a_provider_that_rejects_functions_is_asked_in_words(ask: Ask) -> None:
-    model = LlamaIndexChatModel(ScriptedFunctionCallingLLM([ProviderError(400), TEXT]))
-    assert ask(model, request()).notes == ("plain",)
-    assert model.method == "plain"
-
-
-def test_one_whose_calls_cannot_be_read_is_read_as_text() -> None:
-    class Unreadable(ScriptedFunctionCallingLLM):
-        def get_tool_calls_from_response(self, *args: Any, **kwargs: Any) -> Any:
-            return FunctionCallingLLM.get_tool_calls_from_response(self, *args, **kwargs)
-
-    assert LlamaIndexChatModel(Unreadable([TEXT])).complete(request()).data == ANSWER
 
 
 def test_the_system_role_is_the_one_the_model_knows() -> None:
@@ -234,27 +195,23 @@ async def test_an_llm_that_can_only_block_is_awaited_in_a_thread() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "facts"),
+    ("raw", "facts", "tokens"),
     [
-        ({"usage": {"prompt_tokens": 7, "completion_tokens": 3}}, {}),
-        (Told(usage=Told(input_tokens=7, output_tokens=3)), {}),
-        ({"usage_metadata": {"prompt_token_count": 7, "candidates_token_count": 3}}, {}),
-        ({"prompt_eval_count": 7, "eval_count": 3}, {}),
-        (None, {"prompt_tokens": 7, "completion_tokens": 3}),
+        ({"usage": {"prompt_tokens": 7, "completion_tokens": 3}}, {}, (7, 3)),
+        (Told(usage=Told(input_tokens=7, output_tokens=3)), {}, (7, 3)),
+        ({"usage_metadata": {"prompt_token_count": 7, "candidates_token_count": 3}}, {}, (7, 3)),
+        ({"prompt_eval_count": 7, "eval_count": 3}, {}, (7, 3)),
+        (None, {"prompt_tokens": 7, "completion_tokens": 3}, (7, 3)),
+        ("text", {}, (None, None)),
+        ({"choices": "odd"}, {}, (None, None)),
     ],
-    ids=["openai", "anthropic", "gemini", "ollama", "counted by the integration"],
+    ids=["openai", "anthropic", "gemini", "ollama", "by the integration", "text", "none"],
 )
-def test_tokens_are_read_from_wherever_the_integration_puts_them(
-    raw: Any, facts: dict[str, Any]
+def test_tokens_are_read_from_wherever_the_integration_puts_them_and_never_invented(
+    raw: Any, facts: dict[str, Any], tokens: tuple[int | None, int | None]
 ) -> None:
     reply = LlamaIndexChatModel(RawLLM([ANSWER], raw=raw, facts=facts)).complete(request())
-    assert (reply.tokens_in, reply.tokens_out) == (7, 3)
-
-
-@pytest.mark.parametrize("raw", [None, "text", 7, {"choices": "odd"}, {"choices": []}])
-def test_tokens_that_are_not_told_are_not_invented(raw: Any) -> None:
-    reply = LlamaIndexChatModel(RawLLM([ANSWER], raw=raw)).complete(request())
-    assert (reply.tokens_in, reply.tokens_out) == (None, None)
+    assert (reply.tokens_in, reply.tokens_out) == tokens
 
 
 @pytest.mark.parametrize(
@@ -287,25 +244,6 @@ def test_a_refusal_is_told_apart(ask: Ask, raw: Any, reason: str) -> None:
     with pytest.raises(AnalysisError) as caught:
         ask(LlamaIndexChatModel(RawLLM(["No."], raw=raw)), request())
     assert (caught.value.reason, caught.value.retryable) == (reason, False)
-
-
-@pytest.mark.parametrize(
-    ("error", "reason", "retryable"),
-    [
-        (TimeoutError(), "timeout", True),
-        (ProviderError(429), "rate-limited", True),
-        (ProviderError(401), "unauthorized", False),
-        (RuntimeError("secret content"), "error", False),
-    ],
-)
-def test_a_failure_says_whether_it_may_pass_and_quotes_nothing(
-    ask: Ask, error: Exception, reason: str, retryable: bool
-) -> None:
-    with pytest.raises(AnalysisError) as caught:
-        ask(LlamaIndexChatModel(ScriptedLLM([error])), request())
-    assert (caught.value.reason, caught.value.retryable) == (reason, retryable)
-    assert "secret content" not in str(caught.value)
-    assert "provider's words" not in str(caught.value)
 
 
 # -- as the judge of a memory -------------------------------------------------------------------
