@@ -23,13 +23,14 @@ from amem_integrations.core.analysis import (
 )
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note
-from amem_integrations.errors import AnalysisError, InvalidInputError
+from amem_integrations.errors import AnalysisError
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 _LOG = logging.getLogger(__name__)
 
+ATTEMPTS = 3
 LONGEST_WAIT = 60.0
 _FIRST_WAIT = 1.0
 _QUOTED_CHARS = 2000
@@ -38,33 +39,21 @@ T = TypeVar("T")
 
 
 class LLMAnalyst:
-    """Judges notes by asking a chat model, one call a judgement when all goes well.
+    """Analyses notes by asking a chat model, one call an analysis when all goes well.
 
     instructions: a domain's vocabulary and rules, added to every question.
-    repair: ask once more, with the problem, when an answer cannot be read.
-    attempts: how often a question is asked when the failure may pass, without the repair.
 
-    Every method raises AnalysisError: the chat model's own, or with the reason "unparsable" or
-    "empty" when the answers stayed unusable.
+    An answer that cannot be read is asked for once more, with the problem. A failure that may pass
+    is retried, up to ATTEMPTS attempts in all. Every method raises AnalysisError: the chat model's
+    own, or with the reason "unparsable" or "empty" when the answers stayed unusable.
     """
 
     reads_candidates = True
     needs_statistics = False
 
-    def __init__(
-        self,
-        instructions: str | None = None,
-        repair: bool = True,
-        attempts: int = 3,
-        *,
-        name: str = "chat",
-    ) -> None:
-        if attempts < 1:
-            raise InvalidInputError(f"attempts must be at least 1; got {attempts}.")
+    def __init__(self, instructions: str | None = None, *, name: str = "chat") -> None:
         self.name = name
         self.instructions = instructions
-        self.repair = repair
-        self.attempts = attempts
 
     async def construct(self, io: IO, subject: Subject) -> Understanding:
         return await self._understand(io, subject, "construct")
@@ -133,10 +122,10 @@ class LLMAnalyst:
         """
         from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
-        repairs, question = int(self.repair), request
+        repaired, question = False, request
 
         async def attempt() -> T:
-            nonlocal repairs, question
+            nonlocal repaired, question
             first, question = question, replace(request, again=True)
             reply = await io.chat(first)
             while True:
@@ -144,16 +133,15 @@ class LLMAnalyst:
                     return read(_data(reply))
                 except UnusableAnswerError as problem:
                     _LOG.debug("A %s answer is %s.", request.step, problem.reason)
-                    if not repairs:
+                    if repaired:
                         raise _failure(request.step, problem, retryable=insist) from problem
-                    repairs -= 1
-                    follow_up = _follow_up(request, reply, problem)
+                    repaired, follow_up = True, _follow_up(request, reply, problem)
                 reply = await io.chat(follow_up)
 
         retrying = AsyncRetrying(
             # With a sleep of io's own, tenacity awaits nothing else, so `run` can drive it.
             sleep=io.sleep,
-            stop=stop_after_attempt(self.attempts),
+            stop=stop_after_attempt(ATTEMPTS),
             wait=_pause,
             retry=retry_if_exception(_may_pass),
             reraise=True,

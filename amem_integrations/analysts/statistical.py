@@ -40,7 +40,7 @@ MAX_EVOLVED_TAGS = 6
 
 @dataclass(frozen=True, slots=True)
 class StatisticalAnalyst:
-    """Judges notes by statistics (paper §3.1–3.3 without a model).
+    """Analyses notes by statistics (paper §3.1–3.3 without a model); no method uses its `io`.
 
     Attributes:
         name: what revisions call it.
@@ -61,45 +61,24 @@ class StatisticalAnalyst:
     needs_statistics: bool = True
 
     async def construct(self, io: IO, subject: Subject) -> Understanding:
-        """Return up to 5 keywords, up to 3 tags and one sentence of the note.
-
-        Args:
-            io: not used.
-            subject: the note, and what puts it in perspective.
-        """
+        """Return up to 5 keywords, up to 3 tags and one sentence of the note."""
         subject = _readable(subject)
         return _understanding(subject.note, _corpus(subject))
 
     async def link(self, io: IO, subject: Subject) -> list[LinkProposal]:
-        """Return links to candidates of the same matter, and to the turn just before.
-
-        Args:
-            io: not used.
-            subject: the note, and what puts it in perspective.
-        """
+        """Return links to candidates of the same matter, and to the turn just before."""
         subject = _readable(subject)
         return propose_links(subject, _corpus(subject))
 
     async def evolve(
         self, io: IO, subject: Subject, links: Sequence[LinkProposal]
     ) -> list[Evolution]:
-        """Return the terms by which linked neighbours are now known.
-
-        Args:
-            io: not used.
-            subject: the note, and what puts it in perspective.
-            links: those proposed for it.
-        """
+        """Return the terms by which the neighbours in `links` are now known."""
         subject = _readable(subject)
         return _evolutions(subject, links, _corpus(subject))
 
     async def fuse(self, io: IO, subject: Subject) -> Judgement:
-        """Return all three.
-
-        Args:
-            io: not used.
-            subject: the note, and what puts it in perspective.
-        """
+        """Return all three."""
         subject = _readable(subject)
         corpus = _corpus(subject)
         understanding = _understanding(subject.note, corpus)
@@ -108,29 +87,14 @@ class StatisticalAnalyst:
         return Judgement(understanding, tuple(links), tuple(evolutions))
 
     async def batch(self, io: IO, subjects: Sequence[Subject]) -> list[Judgement | AnalysisError]:
-        """Return all three of each subject, by its own candidates.
-
-        Args:
-            io: not used.
-            subjects: the notes, oldest first.
-        """
+        """Return all three of each subject, by its own candidates."""
         return [await self.fuse(io, subject) for subject in subjects]
 
     async def segment(self, io: IO, turn: Turn) -> None:
-        """Return None: statistics have split the turn already.
-
-        Args:
-            io: not used.
-            turn: the turn.
-        """
+        """Return None: statistics have split the turn already."""
 
     async def distil(self, io: IO, notes: Sequence[Note]) -> None:
-        """Return None: statistics write no text of their own.
-
-        Args:
-            io: not used.
-            notes: those of one matter.
-        """
+        """Return None: statistics write no text of their own."""
 
 
 # A value that is indexed whole has its JSON for content. To term statistics its keys would be

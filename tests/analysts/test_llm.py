@@ -25,7 +25,7 @@ from amem_integrations.core.analysis import (
 )
 from amem_integrations.core.io import IO, AsyncIO, SyncIO, run
 from amem_integrations.core.note import make_note
-from amem_integrations.errors import AnalysisError, InvalidInputError
+from amem_integrations.errors import AnalysisError
 from amem_integrations.llms.langchain import LangChainChatModel
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
 
@@ -95,8 +95,8 @@ def world(request: pytest.FixtureRequest) -> Callable[..., World]:
     return scripted
 
 
-def construct(io: IO, **options: Any) -> Coroutine[Any, Any, Understanding]:
-    return LLMAnalyst(**options).construct(io, SUBJECT)
+def construct(io: IO) -> Coroutine[Any, Any, Understanding]:
+    return LLMAnalyst().construct(io, SUBJECT)
 
 
 def link(io: IO) -> Coroutine[Any, Any, list[LinkProposal]]:
@@ -270,18 +270,6 @@ def test_the_repair_quotes_the_answer_and_names_the_problem(
     assert more == said[1:2]
 
 
-def test_without_repair_an_unusable_answer_is_only_asked_for_again(
-    world: Callable[..., World],
-) -> None:
-    here = world("no", UNDERSTOOD)
-    assert here.do(lambda io: construct(io, repair=False)).tags == ("design",)
-    assert here.said(0)[-1] == here.said(1)[-1]
-    here = world("no", UNDERSTOOD)
-    with pytest.raises(AnalysisError):
-        here.do(lambda io: construct(io, repair=False, attempts=1))
-    assert here.asked == 1
-
-
 def test_nothing_of_an_unusable_answer_is_logged(
     world: Callable[..., World], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -363,8 +351,3 @@ async def test_a_judgement_cancelled_in_a_call_or_a_wait_stays_cancelled(
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-
-
-def test_attempts_below_one_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="attempts"):
-        LLMAnalyst(attempts=0)

@@ -17,7 +17,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langsmith import Client, tracing_context
 
 from amem_integrations import AgenticMemory, Status
-from tests.support import chat_model, judgement, open_memory, wiring_of
+from tests.support import chat_model, judgement, open_memory
 
 SECRET = "Calvin hides rubies"
 OWNER = ("org", "calvin-o-malley")
@@ -153,7 +153,6 @@ def test_with_trace_content_it_sees_everything(remember: Remember) -> None:
 def test_the_words_of_an_error_are_hidden_and_its_kind_is_told(remember: Remember) -> None:
     recorder = Recorder()
     with open_memory(model=chat_model(lambda text, _: 1 / 0 if text else {})) as memory:
-        wiring_of(memory).settings.analyst.attempts = 1  # type: ignore[attr-defined]
         remember(memory, {"callbacks": [recorder]})
         assert memory.recent(namespace=OWNER)[0].last_error
     (error,) = [given[0] for name, given, _ in recorder.events if name == "on_llm_error"]

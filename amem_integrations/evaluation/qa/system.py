@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
-from amem_integrations.analysts import prompts as schemas
+from amem_integrations.analysts import schemas
 from amem_integrations.core.analysis import ChatRequest, Message
 from amem_integrations.core.io import ChatModel
 from amem_integrations.core.values import estimate_tokens
