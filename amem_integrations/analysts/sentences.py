@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from amem_integrations.analysts import words
-from amem_integrations.analysts.small_talk import classify_small_talk, is_small_talk
+from amem_integrations.analysts.note_types import classify_small_talk, is_small_talk
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.analysts.words import NAME, TELLING
 from amem_integrations.core.note import is_blank

@@ -9,8 +9,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from amem_integrations.analysts import lexicon, sentences, words
-from amem_integrations.analysts.note_types import is_question
-from amem_integrations.analysts.small_talk import SmallTalk, classify_small_talk, is_small_talk
+from amem_integrations.analysts.note_types import (
+    SmallTalk,
+    classify_small_talk,
+    is_question,
+    is_small_talk,
+)
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.core.analysis import Candidate, TurnKind
 from amem_integrations.core.note import Note
