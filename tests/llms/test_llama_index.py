@@ -91,16 +91,6 @@ def test_a_llama_index_llm_becomes_a_chat_model_named_by_class_and_model(
 
 
 def test_one_that_calls_functions_is_asked_by_a_function_with_the_schema(ask: Ask) -> None:
-    llm = ScriptedFunctionCallingLLM([ANSWER])
-    reply = ask(LlamaIndexChatModel(llm), request())
-    assert reply.data == ANSWER
-    assert reply.notes == ("function_calling",)
-    (call,) = llm.calls
-    assert call.tools == ("understanding",)
-    assert call.text == "system: Judge.\nuser: A note."
-
-
-def test_the_function_offered_has_the_schema_as_its_parameters() -> None:
     offered: list[Any] = []
 
     class Offered(ScriptedFunctionCallingLLM):
@@ -111,9 +101,14 @@ def test_the_function_offered_has_the_schema_as_its_parameters() -> None:
             offered.append(tool_required)
             return super()._prepare_chat_with_tools(tools, **kwargs)
 
-    LlamaIndexChatModel(Offered([ANSWER])).complete(request())
+    llm = Offered([ANSWER])
+    braces = [Message("system", "Judge."), Message("user", "{{a}} {query_str} {")]
+    reply = ask(LlamaIndexChatModel(llm), request(*braces))
+    assert (reply.data, reply.notes) == (ANSWER, ("function_calling",))
+    assert llm.calls[0].text == "system: Judge.\nuser: {{a}} {query_str} {"
     tool, required = offered
     schema: Any = UNDERSTANDING
+    assert tool["function"]["name"] == "understanding"
     assert tool["function"]["parameters"]["properties"] == schema["properties"]
     assert tool["function"]["parameters"]["required"] == schema["required"]
     assert required is True
@@ -144,12 +139,6 @@ def test_a_failure_quotes_nothing_of_the_provider(ask: Ask) -> None:
         ask(LlamaIndexChatModel(ScriptedLLM([ProviderError(429)])), request())
     assert (caught.value.reason, caught.value.retryable) == ("rate-limited", True)
     assert "provider's words" not in str(caught.value)
-
-
-def test_braces_in_a_note_reach_the_model_as_they_are(ask: Ask) -> None:
-    llm = ScriptedFunctionCallingLLM([ANSWER])
-    ask(LlamaIndexChatModel(llm), request(Message("user", "{{a}} {query_str} {")))
-    assert llm.calls[0].messages[0].content == "{{a}} {query_str} {"
 
 
 @pytest.mark.parametrize("call", [call_tool("weather", city="Bern"), call_tool("understanding")])
