@@ -25,9 +25,6 @@ from amem_integrations.formation.steps import (
 BATCH_CHARS = 8000
 """About how much text of new notes one question shows; the rest goes into another question."""
 
-# One note may be the cause, or there are too many; each note alone can still be analysed.
-_SPLIT = ("unparsable", "empty", "refusal", "content-filter", "too-long", "bad-request")
-
 Answers: TypeAlias = dict[str, Judgement | AnalysisError]
 ReadByNote: TypeAlias = dict[str, list[ReadRef]]
 
@@ -90,8 +87,9 @@ async def _ask_group(io: IO, run: Run, group: Sequence[Note]) -> tuple[Answers, 
     try:
         found = await analyst.batch(metered(io, account), subjects)
     except AnalysisError as error:
-        if error.reason not in _SPLIT:
+        if not is_about_the_question(error.reason):
             return {note.id: error for note in group}, {}
+        # One note may be the cause, or there are too many; each alone can still be analysed.
         ledger.count("batch.split")
         alone, read = group, {}
     else:

@@ -28,7 +28,8 @@ from amem_integrations.stores.read import load
 from amem_integrations.stores.write import embedded_points
 
 _LOG = logging.getLogger(__name__)
-_ANALYSED_AGAIN = 3
+# Notes that became stale meanwhile go through the graph again, this often in all.
+_ROUNDS = 3
 _OPEN = outcome("open")
 _RELEASED = ("open", "stale")
 
@@ -119,15 +120,14 @@ async def form(
 
     known: what was read of them before. Returns the notes that were written, as they are now.
     """
+    vectors = {} if known is None else known.vectors
     committed: dict[str, Note] = {}
     try:
         for start in range(0, len(notes), pipeline.at_once):
             group = notes[start : start + pipeline.at_once]
-            vectors = {} if known is None else known.vectors
             context = RunContext(
-                {note.id: note for note in group},
-                {note.id: vectors[note.id] for note in group if note.id in vectors},
-                committed,
+                vectors={note.id: vectors[note.id] for note in group if note.id in vectors},
+                committed=committed,
             )
             await _run_graph(pipeline, io, group, context)
     except StoreError as error:
@@ -140,10 +140,12 @@ async def _run_graph(
     pipeline: Pipeline, io: IO, notes: Sequence[Note], context: RunContext
 ) -> dict[str, Outcome]:
     """How it ended for each note. Failures are kept on the notes, unless it is the store's."""
-    graph, ended = pipeline.graph(), dict[str, Outcome]()
-    left, ledger = notes, pipeline.settings.ledger
+    graph, ledger = pipeline.graph(), pipeline.settings.ledger
+    ended: dict[str, Outcome] = {}
+    left = notes
+    context.notes.update((note.id, note) for note in notes)
     try:
-        for _ in range(_ANALYSED_AGAIN):
+        for _ in range(_ROUNDS):
             try:
                 ended |= (await io.invoke(graph, (initial_state(left), context)))["outcomes"]
             except StoreError:
@@ -185,7 +187,7 @@ async def take(pipeline: Pipeline, io: IO) -> Batch:
 
 async def form_taken(pipeline: Pipeline, io: IO, notes: Sequence[Note]) -> bool:
     """Form notes that were taken; True if others would fail as well."""
-    ended = await _run_graph(pipeline, io, notes, _context_of(notes))
+    ended = await _run_graph(pipeline, io, notes, RunContext())
     return any(result["outage"] for result in ended.values())
 
 
@@ -193,15 +195,11 @@ async def resume(pipeline: Pipeline, io: IO) -> int:
     """Form every raw note that nobody else forms, each tried once; returns how many were."""
     formed, tried = 0, set[str]()
     while notes := await queue.claim(io, most=pipeline.at_once, without=tried, early=True):
-        ended = await _run_graph(pipeline, io, notes, _context_of(notes))
+        ended = await _run_graph(pipeline, io, notes, RunContext())
         formed += sum(result["status"] == "formed" for result in ended.values())
         # One that was given other text meanwhile is another note.
         tried.update(id for id, result in ended.items() if result["status"] != "superseded")
     return formed
-
-
-def _context_of(notes: Sequence[Note]) -> RunContext:
-    return RunContext({note.id: note for note in notes})
 
 
 async def retry(pipeline: Pipeline, io: IO) -> int:

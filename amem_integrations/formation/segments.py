@@ -206,18 +206,9 @@ def spans(
         # A name that no caller gives, and the same however often the turn comes.
         key = "auto:" + uuid.uuid5(uuid.UUID(turn.id), f"span {start}").hex
         moment = now()
-        notes.append(
-            replace(
-                turn,
-                id=note_id(turn.namespace, key),
-                key=key,
-                content=turn.content[start:stop],
-                created_at=moment,
-                updated_at=moment,
-                source_id=turn.key,
-                position=start,
-            )
-        )
+        piece = replace(turn, content=turn.content[start:stop], source_id=turn.key, position=start)
+        id = note_id(turn.namespace, key)
+        notes.append(replace(piece, id=id, key=key, created_at=moment, updated_at=moment))
     return notes
 
 

@@ -91,8 +91,8 @@ class CandidateRef(ReadRef):
 class Outcome(TypedDict):
     """How the formation of a note ended.
 
-    status: "formed"; "failed", with the reason kept on the note; "stale", to be analysed again;
-    "gone"; "superseded" by another formation or an update; "rejected" in review.
+    status: "formed"; "failed", with the reason on the note; "stale", to be analysed again; "gone";
+    "superseded" by another formation or an update; "rejected" in review.
     again: after a failure, the minimum of seconds before a retry; None if a retry cannot help.
     outage: whether other notes would fail as well.
     """

@@ -1,8 +1,8 @@
-"""The worker: threads, or tasks of an event loop, that form what waits.
+"""The worker: threads, or tasks of an event loop, that form the notes that wait.
 
-There is no queue here: the notes' own status is the queue (`outbox`), so whatever a crash
-interrupted is taken up by the next worker, and what is held in memory is bounded by what the
-threads or tasks have at hand. `operations` says how notes are taken and formed.
+It keeps no queue of its own: the status of the notes is the queue (`formation.queue`), so the next
+worker takes up whatever a crash interrupted, and only the notes at hand are held in memory.
+`formation.pipeline` takes and forms them.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ class Worker:
         self._calls = 0
         self._seen = 0
         self._freed = 0
-        self._turns: set[_Turn] = set()
+        self._looks: set[_Look] = set()
         self._pause = 0.0
         self._stop = False
         self._threads: list[threading.Thread] = []
@@ -97,7 +97,7 @@ class Worker:
             calls = self._calls
 
             def quiet() -> bool:
-                busy = any(turn.goes_on for turn in self._turns)
+                busy = any(look.goes_on for look in self._looks)
                 return not busy and self._seen >= max(calls, self._freed)
 
             self._changed.wait_for(lambda: self._stop or quiet() or self._pause > _OUTAGE, timeout)
@@ -142,12 +142,12 @@ class Worker:
 
     def _serve(self) -> None:
         while not self._stop:
-            with self._turn() as turn:
-                turn.found(self._work.take())
-                if turn.notes:
-                    turn.trouble = self._work.form(turn.notes)
+            with self._look() as look:
+                look.found(self._work.take())
+                if look.notes:
+                    look.trouble = self._work.form(look.notes)
             woken = threading.Event()
-            with self._sleep(turn, lambda: woken.set() is None) as seconds:  # noqa: B023
+            with self._sleep(look, lambda: woken.set() is None) as seconds:  # noqa: B023
                 woken.wait(seconds)
 
     # -- tasks -------------------------------------------------------------------------------
@@ -168,26 +168,26 @@ class Worker:
     async def _aserve(self) -> None:
         loop = asyncio.get_running_loop()
         while not self._stop:
-            with self._turn(loop) as turn:
-                turn.found(await self._work.atake())
-                if turn.notes:
-                    turn.trouble = await self._work.aform(turn.notes)
+            with self._look(loop) as look:
+                look.found(await self._work.atake())
+                if look.notes:
+                    look.trouble = await self._work.aform(look.notes)
             bell = _Bell()
-            with self._sleep(turn, bell.ring) as seconds:
+            with self._sleep(look, bell.ring) as seconds:
                 await bell.wait(seconds)
 
     # -- both --------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _turn(self, loop: asyncio.AbstractEventLoop | None = None) -> Generator["_Turn"]:
+    def _look(self, loop: asyncio.AbstractEventLoop | None = None) -> Generator["_Look"]:
         """A look at the queue and the forming of what it took; survives whatever that raises."""
         with self._changed:
-            turn = _Turn(self, self._calls, loop)
-            self._turns.add(turn)
+            look = _Look(self, self._calls, loop)
+            self._looks.add(look)
         try:
-            yield turn
+            yield look
         except StoreClosedError:
-            turn.trouble = True
+            look.trouble = True
             self.stop()
         except BaseException as error:
             # Also the exit() of a model's library: a thread that ended would leave flush()
@@ -195,34 +195,34 @@ class Worker:
             # never runs in these threads.
             if loop is not None and not _is_the_works(error):
                 raise
-            turn.trouble = True
+            look.trouble = True
             _LOG.warning("Background formation broke off (%s).", loggable(error))
             _LOG.debug("Why.", exc_info=error)
         finally:
             with self._changed:
-                self._turns.discard(turn)
-                if turn.notes or turn.trouble:
+                self._looks.discard(look)
+                if look.notes or look.trouble:
                     # What was kept from the others meanwhile can be taken now.
                     self._calls += 1
                     self._freed = self._calls
                 else:
-                    self._seen = max(self._seen, turn.calls)
-                self._pause = min(_LONGEST_PAUSE, self._pause * 2 or 1.0) if turn.trouble else 0.0
+                    self._seen = max(self._seen, look.calls)
+                self._pause = min(_LONGEST_PAUSE, self._pause * 2 or 1.0) if look.trouble else 0.0
                 self._changed.notify_all()
 
     @contextlib.contextmanager
-    def _sleep(self, turn: "_Turn", wake: Callable[[], bool]) -> Generator[float | None]:
+    def _sleep(self, look: "_Look", wake: Callable[[], bool]) -> Generator[float | None]:
         """Seconds to sleep, cut short by `wake`; None for as long as it takes."""
         seconds: float | None = 0.0
         with self._changed:
             if self._stop:
                 pass
-            elif turn.trouble:
+            elif look.trouble:
                 seconds = self._pause
                 _LOG.warning("Background formation waits %.0f s.", seconds)
                 self._paused.append(wake)
-            elif not turn.notes and self._calls == turn.calls:
-                times = [time for time in (turn.due, self._poll) if time is not None]
+            elif not look.notes and self._calls == look.calls:
+                times = [time for time in (look.due, self._poll) if time is not None]
                 seconds = max(0.01, min(times)) if times else None
                 self._asleep.append(wake)
         try:
@@ -258,13 +258,13 @@ class _Bell:
         return True
 
     async def wait(self, seconds: float | None) -> None:
-        # Also without any time to wait: others on the loop have their turn.
+        # Lets others on the loop run, even if there is no time to wait.
         await asyncio.sleep(0)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._rung.wait(), seconds)
 
 
-class _Turn:
+class _Look:
     """What came of a look, begun when there had been `calls` calls, in a thread or on a loop."""
 
     def __init__(
