@@ -112,17 +112,6 @@ def test_no_more_candidates_are_shown_than_one_more_for_each_further_note() -> N
         assert len(first[1]) == 2 + 3
 
 
-def test_every_note_of_a_batch_has_its_nearest_shown() -> None:
-    model = chat_model(lambda text, _: judgement(text))
-    topics = ["kayak", "violin", "oven", "garden", "redis"]
-    with open_memory(mode="batched", model=model, neighbours=1) as memory:
-        for topic in topics:
-            memory.add(f"The {topic} of old")
-        form(memory, raw(memory, [f"The {topic} of late" for topic in topics]))
-        ((_, shown), *_) = shown_batch(model.calls[-1].messages).values()
-        assert {c["text"] for c in shown} == {f"The {topic} of old" for topic in topics}
-
-
 def test_the_turn_before_a_batch_is_shown_though_it_resembles_nothing() -> None:
     model = chat_model(lambda text, _: judgement(text))
     with open_memory(mode="batched", model=model, neighbours=2) as memory:
