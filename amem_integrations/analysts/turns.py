@@ -169,11 +169,7 @@ def _repeated(
 
 
 def _lines(text: str) -> Iterator[str]:
-    return (
-        each.text
-        for each in sentences.split_sentences(text, Corpus(()))
-        if not classify_small_talk(each.text)
-    )
+    return (line for line in sentences.sentence_texts(text) if not classify_small_talk(line))
 
 
 def _essence(line: str) -> tuple[str, ...]:
@@ -220,10 +216,7 @@ def _same_day(note: Note, other: Note) -> bool:
 
 
 def _correction(
-    note: Note,
-    keys: frozenset[str],
-    cue: str,
-    candidates: Sequence[Candidate],
+    note: Note, keys: frozenset[str], cue: str, candidates: Sequence[Candidate]
 ) -> Verdict:
     """Return which note is corrected: one of the same matter with another value in its place."""
     text = note.content
@@ -248,9 +241,8 @@ def _correction(
         if shares[other.id] < SAME_MATTER and (not near or _WEAK.search(cue)):
             continue
         if (changed := _changed(text, other.content)) is not None:
-            return Verdict(
-                "correction", f"'{cue}', and '{changed[0]}' was '{changed[1]}'", other.id
-            )
+            new, old = changed
+            return Verdict("correction", f"'{cue}', and '{new}' was '{old}'", other.id)
     in_doubt = any(share >= SAME_MATTER for share in shares.values()) and not _WEAK.search(cue)
     return Verdict("new", f"'{cue}', but of no note that is known", sure=not in_doubt)
 
