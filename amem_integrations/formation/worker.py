@@ -12,8 +12,10 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator
-from typing import NamedTuple, Protocol
+from collections.abc import Generator
+from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeAlias
 
 from amem_integrations.core.note import Note
 from amem_integrations.errors import StoreClosedError, loggable
@@ -70,8 +72,8 @@ class Worker:
         self._stop = False
         self._threads: list[threading.Thread] = []
         self._loops: list[asyncio.AbstractEventLoop] = []
-        self._asleep: deque[Callable[[], bool]] = deque()
-        self._paused: list[Callable[[], bool]] = []
+        self._asleep: deque[tuple[_Look, _Bell]] = deque()
+        self._paused: list[_Bell] = []
 
     @property
     def started(self) -> bool:
@@ -107,8 +109,8 @@ class Worker:
         """Tell threads and tasks to end after the notes at hand; does not wait for them."""
         with self._state():
             self._stop = True
-            for wake in (*self._asleep, *self._paused):
-                wake()
+            for bell in (*(bell for _, bell in self._asleep), *self._paused):
+                _ring(bell)
             self._changed.notify_all()
 
     def close(self, timeout: float | None = None) -> None:
@@ -128,7 +130,9 @@ class Worker:
     def _call(self) -> None:
         self._calls += 1
         while self._asleep:
-            if self._asleep.popleft()():
+            look, bell = self._asleep.popleft()
+            if look.goes_on:
+                _ring(bell)
                 return
         if self._stop or any(not loop.is_closed() for loop in self._loops):
             return
@@ -143,12 +147,10 @@ class Worker:
     def _serve(self) -> None:
         while not self._stop:
             with self._look() as look:
-                look.found(self._work.take())
-                if look.notes:
+                if self._found(look, self._work.take()):
                     look.trouble = self._work.form(look.notes)
-            woken = threading.Event()
-            with self._sleep(look, lambda: woken.set() is None) as seconds:  # noqa: B023
-                woken.wait(seconds)
+            with self._sleep(look) as (bell, seconds), contextlib.suppress(TimeoutError):
+                bell.result(seconds)
 
     # -- tasks -------------------------------------------------------------------------------
 
@@ -160,21 +162,20 @@ class Worker:
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._concurrency):
-                    group.create_task(self._aserve())
+                    group.create_task(self._aserve(loop))
         finally:
             with self._changed:
                 self._loops.remove(loop)
 
-    async def _aserve(self) -> None:
-        loop = asyncio.get_running_loop()
+    async def _aserve(self, loop: asyncio.AbstractEventLoop) -> None:
         while not self._stop:
             with self._look(loop) as look:
-                look.found(await self._work.atake())
-                if look.notes:
+                if self._found(look, await self._work.atake()):
                     look.trouble = await self._work.aform(look.notes)
-            bell = _Bell()
-            with self._sleep(look, bell.ring) as seconds:
-                await bell.wait(seconds)
+            with self._sleep(look) as (bell, seconds), contextlib.suppress(TimeoutError):
+                # Lets others on the loop run, even if there is no time to wait.
+                await asyncio.sleep(0)
+                await asyncio.wait_for(asyncio.wrap_future(bell), seconds)
 
     # -- both --------------------------------------------------------------------------------
 
@@ -182,7 +183,7 @@ class Worker:
     def _look(self, loop: asyncio.AbstractEventLoop | None = None) -> Generator["_Look"]:
         """A look at the queue and the forming of what it took; survives whatever that raises."""
         with self._changed:
-            look = _Look(self, self._calls, loop)
+            look = _Look(self._calls, loop)
             self._looks.add(look)
         try:
             yield look
@@ -193,7 +194,7 @@ class Worker:
             # Also the exit() of a model's library: a thread that ended would leave flush()
             # waiting for ever. A task is told by such errors to end, and a signal's handler
             # never runs in these threads.
-            if loop is not None and not _is_the_works(error):
+            if loop is not None and not _is_of_the_work(error):
                 raise
             look.trouble = True
             _LOG.warning("Background formation broke off (%s).", loggable(error))
@@ -210,9 +211,18 @@ class Worker:
                 self._pause = min(_LONGEST_PAUSE, self._pause * 2 or 1.0) if look.trouble else 0.0
                 self._changed.notify_all()
 
+    def _found(self, look: "_Look", batch: Batch) -> bool:
+        """Note what a look took; whether that is anything."""
+        look.notes, look.due = batch
+        if look.notes:
+            # There may be more than this one has at hand.
+            self.wake()
+        return bool(look.notes)
+
     @contextlib.contextmanager
-    def _sleep(self, look: "_Look", wake: Callable[[], bool]) -> Generator[float | None]:
-        """Seconds to sleep, cut short by `wake`; None for as long as it takes."""
+    def _sleep(self, look: "_Look") -> Generator[tuple["_Bell", float | None]]:
+        """Seconds to sleep, None for no end; the bell rings when there is something to do."""
+        bell = _Bell()
         seconds: float | None = 0.0
         with self._changed:
             if self._stop:
@@ -220,70 +230,53 @@ class Worker:
             elif look.trouble:
                 seconds = self._pause
                 _LOG.warning("Background formation waits %.0f s.", seconds)
-                self._paused.append(wake)
+                self._paused.append(bell)
             elif not look.notes and self._calls == look.calls:
                 times = [time for time in (look.due, self._poll) if time is not None]
                 seconds = max(0.01, min(times)) if times else None
-                self._asleep.append(wake)
+                self._asleep.append((look, bell))
         try:
-            yield seconds
+            yield bell, seconds
         finally:
             with self._changed:
-                for sleepers in (self._asleep, self._paused):
-                    if wake in sleepers:
-                        sleepers.remove(wake)
+                if bell in self._paused:
+                    self._paused.remove(bell)
+                if (look, bell) in self._asleep:
+                    self._asleep.remove((look, bell))
 
 
-def _is_the_works(error: BaseException) -> bool:
+@dataclass(eq=False)
+class _Look:
+    """A look at the queue in a thread or on a loop, begun when there had been `calls` calls.
+
+    trouble: whether it failed.
+    """
+
+    calls: int
+    loop: asyncio.AbstractEventLoop | None
+    notes: list[Note] = field(default_factory=list[Note])
+    due: float | None = None
+    trouble: bool = False
+
+    @property
+    def goes_on(self) -> bool:
+        """False once the loop was closed amid it."""
+        return self.loop is None or not self.loop.is_closed()
+
+
+_Bell: TypeAlias = Future[None]
+"""What wakes a thread or a task; may be rung from any thread."""
+
+
+def _ring(bell: "_Bell") -> None:
+    # It may have been rung before, or its sleeper may be awake by now.
+    with contextlib.suppress(InvalidStateError):
+        bell.set_result(None)
+
+
+def _is_of_the_work(error: BaseException) -> bool:
     """Whether an error in a task came out of its work, and is not what ends the task."""
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is not None and not task.cancelling()
     return isinstance(error, Exception)
-
-
-class _Bell:
-    """What wakes a task; may be rung from any thread."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._rung = asyncio.Event()
-
-    def ring(self) -> bool:
-        """False when the loop was closed, and its tasks with it."""
-        try:
-            self._loop.call_soon_threadsafe(self._rung.set)
-        except RuntimeError:
-            return False
-        return True
-
-    async def wait(self, seconds: float | None) -> None:
-        # Lets others on the loop run, even if there is no time to wait.
-        await asyncio.sleep(0)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._rung.wait(), seconds)
-
-
-class _Look:
-    """What came of a look, begun when there had been `calls` calls, in a thread or on a loop."""
-
-    def __init__(
-        self, worker: Worker, calls: int, loop: asyncio.AbstractEventLoop | None = None
-    ) -> None:
-        self._worker = worker
-        self._loop = loop
-        self.calls = calls
-        self.notes: list[Note] = []
-        self.due: float | None = None
-        self.trouble = False
-
-    @property
-    def goes_on(self) -> bool:
-        """False once the loop was closed amid it."""
-        return self._loop is None or not self._loop.is_closed()
-
-    def found(self, batch: Batch) -> None:
-        self.notes, self.due = batch
-        if self.notes:
-            # There may be more than this one has at hand.
-            self._worker.wake()

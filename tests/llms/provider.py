@@ -1,15 +1,28 @@
-"""A provider on a loopback port that speaks OpenAI's chat protocol and does as it is told."""
+"""A question to a chat model; a provider on a loopback port that speaks OpenAI's chat protocol."""
 
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from langchain_openai import ChatOpenAI
+
+from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
+from tests.analysts.test_prompts import UNDERSTANDING
+
+ANSWER = {"keywords": ["cache"], "tags": ["design"], "context": "About a cache."}
+TEXT = '{"keywords": ["cache"], "tags": ["design"], "context": "About a cache."}'
+
+Ask = Callable[..., ChatReply]
+
+
+def request(*messages: Message) -> ChatRequest:
+    asked = list(messages) or [Message("system", "Judge."), Message("user", "A note.")]
+    return ChatRequest("construct", asked, UNDERSTANDING)
 
 
 @dataclass

@@ -1,9 +1,7 @@
 """A LangChain chat model as the one that judges: asked its best way, its failures told apart."""
 
-import asyncio
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,35 +9,11 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage
 from langgraph.errors import GraphInterrupt
 
-from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
 from amem_integrations.errors import AnalysisError, InvalidInputError, ModelUnavailableError
 from amem_integrations.llms.chat_models import resolve_chat_model
 from amem_integrations.llms.langchain import LangChainChatModel
 from amem_integrations.testing import ScriptedChatModel
-from tests.analysts.test_prompts import UNDERSTANDING
-from tests.llms.provider import Answer, Provider, called, failed, said
-
-ANSWER = {"keywords": ["cache"], "tags": ["design"], "context": "About a cache."}
-TEXT = '{"keywords": ["cache"], "tags": ["design"], "context": "About a cache."}'
-
-Ask = Callable[..., ChatReply]
-
-
-def request(step: str = "construct") -> ChatRequest:
-    messages = [Message("system", "Judge."), Message("user", "A note.")]
-    return ChatRequest(step, messages, UNDERSTANDING)
-
-
-@pytest.fixture(params=["sync", "async"])
-def ask(request: pytest.FixtureRequest) -> Ask:
-    """Ask a model in its sync or in its async form."""
-
-    def asked(model: LangChainChatModel, question: ChatRequest) -> ChatReply:
-        if request.param == "sync":
-            return model.complete(question)
-        return asyncio.run(model.acomplete(question))
-
-    return asked
+from tests.llms.provider import ANSWER, TEXT, Answer, Ask, Provider, called, failed, request, said
 
 
 def scripted(*replies: Any, **settings: Any) -> LangChainChatModel:

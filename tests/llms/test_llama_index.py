@@ -1,8 +1,6 @@
 """A LlamaIndex LLM as the judge: asked by function or in words, its failures told apart."""
 
-import asyncio
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +9,7 @@ from llama_index.core.llms import CustomLLM, MockLLM
 from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 
-from amem_integrations.core.analysis import ChatReply, ChatRequest, Message
+from amem_integrations.core.analysis import Message
 from amem_integrations.errors import AnalysisError
 from amem_integrations.llms.chat_models import resolve_chat_model
 from amem_integrations.llms.llama_index import LlamaIndexChatModel
@@ -21,29 +19,8 @@ from amem_integrations.testing.llama_index import (
     call_tool,
 )
 from tests.analysts.test_prompts import UNDERSTANDING
+from tests.llms.provider import ANSWER, TEXT, Ask, request
 from tests.support import judgement, open_memory
-
-ANSWER = {"keywords": ["cache"], "tags": ["design"], "context": "About a cache."}
-TEXT = '{"keywords": ["cache"], "tags": ["design"], "context": "About a cache."}'
-
-Ask = Callable[..., ChatReply]
-
-
-def request(*messages: Message) -> ChatRequest:
-    asked = list(messages) or [Message("system", "Judge."), Message("user", "A note.")]
-    return ChatRequest("construct", asked, UNDERSTANDING)
-
-
-@pytest.fixture(params=["sync", "async"])
-def ask(request: pytest.FixtureRequest) -> Ask:
-    """Ask a model in its sync or in its async form."""
-
-    def asked(model: LlamaIndexChatModel, question: ChatRequest) -> ChatReply:
-        if request.param == "sync":
-            return model.complete(question)
-        return asyncio.run(model.acomplete(question))
-
-    return asked
 
 
 class RawLLM(ScriptedFunctionCallingLLM):
