@@ -104,7 +104,7 @@ class Analyst(Protocol):
         >>> from amem_integrations.analysts.statistical import StatisticalAnalyst
         >>> class Sceptic(StatisticalAnalyst):
         ...     async def link(self, io, subject):
-        ...         return [each for each in await super().link(io, subject) if each.weight > 0.5]
+        ...         return [link for link in await super().link(io, subject) if link.weight > 0.5]
         >>> AgenticMemory(analyst=Sceptic(name="sceptic"), mode="staged").close()
     """
 

@@ -39,7 +39,7 @@ from amem_integrations.memory.options import (
     Options,
     ServerOptions,
 )
-from amem_integrations.memory.search import Asked, find
+from amem_integrations.memory.search import find
 from amem_integrations.memory.turns import TurnResult
 from amem_integrations.recall import prompt
 from amem_integrations.recall.last import Recall
@@ -450,15 +450,18 @@ class AgenticMemory(MemoryPart):
             >>> round(sum(hit.why.values()), 6) == round(hit.score, 6)
             True
         """
-        scope = Asked(namespace=as_namespace(namespace), k=k, hops=hops, filter=filter, at=at)
         return await find(
             self._wiring,
             io,
             query,
+            namespace=as_namespace(namespace),
+            k=k,
+            hops=hops,
+            filter=filter,
+            at=at,
             min_relevance=min_relevance,
             reranker=reranker,
             backlinks=True,
-            **scope,
         )
 
     pack = staticmethod(prompt.pack)

@@ -223,17 +223,17 @@ def _distinct(
 
 
 async def _reconciled(
-    wiring: Wiring, io: IO, given: Note, held: Note, formation: Formation
+    wiring: Wiring, io: IO, given: Note, stored: Note, formation: Formation
 ) -> Note:
     """The stored note, updated if it was stored earlier with something else."""
     metadata = given.metadata_json if given.metadata_json != "{}" else None
-    if held.content == given.content:
+    if stored.content == given.content:
         # To say a thing again is to want it back.
-        held = await restore(io, held)
-    if held.content == given.content and metadata in (None, held.metadata_json):
-        return held
+        stored = await restore(io, stored)
+    if stored.content == given.content and metadata in (None, stored.metadata_json):
+        return stored
     updated, taken_back = await updating.update(
-        io, held, wiring.analyst_name, content=given.content, metadata_json=metadata
+        io, stored, wiring.analyst_name, content=given.content, metadata_json=metadata
     )
     await have_formed(wiring, io, formation, unformed={given.namespace: taken_back.unformed})
     return updated
@@ -286,12 +286,12 @@ async def update(
     content: str | None,
     metadata: Mapping[str, Any] | None,
 ) -> Note:
-    held = await require(io, note_id, namespace)
+    stored = await require(io, note_id, namespace)
     updated, taken_back = await updating.update(
         io,
-        held,
+        stored,
         wiring.analyst_name,
-        content=held.content if content is None else content,
+        content=stored.content if content is None else content,
         metadata_json=None if metadata is None else metadata_text(metadata),
     )
     unformed = {updated.namespace: taken_back.unformed}
@@ -310,16 +310,18 @@ async def revert(
     for name, version in (("to_version", to_version), ("only", only)):
         if version is not None and type(version) is not int:
             raise InvalidInputError(f"{name} is the number of a version; got {version!r}.")
-    held = await require(io, note_id, namespace)
+    stored = await require(io, note_id, namespace)
     if only is not None:
         if to_version is not None:
             raise InvalidInputError("Give to_version or only: back to one, or without one.")
-        undone = await undoing.undo(io, held, only)
+        undone = await undoing.undo(io, stored, only)
         return await read(io, undone.id, undone.namespace) or undone
     reverted, taken_back = await undoing.revert(
-        io, held, wiring.analyst_name, to_version=to_version
+        io, stored, wiring.analyst_name, to_version=to_version
     )
-    await have_formed(wiring, io, wiring.formation, unformed={held.namespace: taken_back.unformed})
+    await have_formed(
+        wiring, io, wiring.formation, unformed={stored.namespace: taken_back.unformed}
+    )
     return await read(io, reverted.id, reverted.namespace) or reverted
 
 

@@ -19,7 +19,7 @@ from amem_integrations.recall.search import search
 from amem_integrations.stores.read import with_links
 
 
-class Asked(TypedDict, total=False):
+class SearchArguments(TypedDict, total=False):
     """The arguments that are passed on to `recall.search.search`."""
 
     namespace: Required[Namespace]
@@ -37,17 +37,17 @@ async def find(
     min_relevance: float | None = None,
     reranker: RerankerSpec = None,
     backlinks: bool = False,
-    **asked: Unpack[Asked],
+    **arguments: Unpack[SearchArguments],
 ) -> list[Hit]:
     """Search with the settings of this memory, and keep the result as its last recall.
 
     min_relevance, reranker: replace the memory's own if they are not None.
     backlinks: whether each note also has the links that other notes made to it.
     """
-    namespace = asked["namespace"]
+    namespace = arguments["namespace"]
     drops, began = wiring.recalls.drops, time.perf_counter()
     try:
-        hits = await _found(wiring, io, query, min_relevance, reranker, asked)
+        hits = await _found(wiring, io, query, min_relevance, reranker, arguments)
         if backlinks:
             hits = await _with_backlinks(wiring, io, hits)
     except Exception:
@@ -64,7 +64,7 @@ async def _found(
     query: str,
     min_relevance: float | None,
     reranker: RerankerSpec,
-    asked: Asked,
+    arguments: SearchArguments,
 ) -> list[Hit]:
     options, reranking = wiring.recall, wiring.reranking
     if min_relevance is not None:
@@ -74,13 +74,13 @@ async def _found(
     believe, sources, policy = None, None, wiring.policy
     if policy is not None:
         options = replace(options, path=policy.path, drop=policy.drop)
-        at = asked.get("at")
+        at = arguments.get("at")
         believe = partial(believed, now=io.now() if at is None else as_utc(at), policy=policy)
         sources = partial(source_trust, policy=policy)
     return await search(
         io,
         query,
-        **asked,
+        **arguments,
         options=options,
         reranking=reranking,
         believe=believe,

@@ -86,16 +86,16 @@ async def add_turn(
     formation = formation or wiring.formation
     check_choice("formation", formation, FORMATIONS)
     turn = make_note(**item, namespace=namespace, now=io.now())
-    held = await earlier_notes(io, turn)
-    if held and _is_all_of(held, turn):
+    stored = await earlier_notes(io, turn)
+    if stored and _is_all_of(stored, turn):
         wiring.settings.ledger.count("turn.again")
-        ideas = [await _as_known(wiring, io, note, turn) for note in held]
+        ideas = [await _known_idea(wiring, io, note, turn) for note in stored]
     else:
-        for note in held:
+        for note in stored:
             forgotten = await forget(io, note.id, note.namespace, wiring.analyst_name)
             wiring.recalls.drop(note.namespace)
             await have_formed(wiring, io, formation, unformed={note.namespace: forgotten.unformed})
-        ideas = await _stored(wiring, io, turn, formation)
+        ideas = await _store_turn(wiring, io, turn, formation)
         await have_formed(wiring, io, formation, (idea.note for idea in ideas))
     fresh = await as_they_are(io, [idea.note for idea in ideas])
     return TurnResult(
@@ -105,27 +105,27 @@ async def add_turn(
 
 async def form_note(wiring: Wiring, io: IO, note_id: str, namespace: Namespace) -> Note:
     """Form a note now, though it was kept plain, given up, or not due yet."""
-    held = await require(io, note_id, namespace)
-    if held.status in (Status.RAW, Status.PLAIN, Status.PARKED):
+    stored = await require(io, note_id, namespace)
+    if stored.status in (Status.RAW, Status.PLAIN, Status.PARKED):
         fields = {"status": str(Status.RAW), "attempts": 0, "retry_at": None}
-        expect = {"status": str(held.status), "version": held.version}
-        await io.engine.patch(held.id, {**fields, **queue.lease(io)}, expect=expect)
-        held = await require(io, held.id, held.namespace)
-    if held.status is Status.RAW:
-        await form(wiring, io, [held])
-    (note,) = await with_links(io, [await require(io, held.id, held.namespace)])
+        expect = {"status": str(stored.status), "version": stored.version}
+        await io.engine.patch(stored.id, {**fields, **queue.lease(io)}, expect=expect)
+        stored = await require(io, stored.id, stored.namespace)
+    if stored.status is Status.RAW:
+        await form(wiring, io, [stored])
+    (note,) = await with_links(io, [await require(io, stored.id, stored.namespace)])
     return note
 
 
 async def get_turn(io: IO, note_id: str, namespace: Namespace) -> list[Note]:
     """The notes of the turn that a note is of, in its order."""
-    held = await require(io, note_id, namespace)
-    if held.source_id is None:
-        return await with_links(io, [held])
-    return await with_links(io, await pieces(io, held.source_id, held.namespace))
+    stored = await require(io, note_id, namespace)
+    if stored.source_id is None:
+        return await with_links(io, [stored])
+    return await with_links(io, await pieces(io, stored.source_id, stored.namespace))
 
 
-async def _stored(wiring: Wiring, io: IO, turn: Note, formation: Formation) -> list[Idea]:
+async def _store_turn(wiring: Wiring, io: IO, turn: Note, formation: Formation) -> list[Idea]:
     """The ideas of a turn that was not stored before, their notes stored in one operation."""
     # Who does not wait for forming does not wait for a model here either.
     found = await segment_turn(io, wiring.settings, turn, ask=formation == "inline")
@@ -139,11 +139,11 @@ async def _stored(wiring: Wiring, io: IO, turn: Note, formation: Formation) -> l
     for gone in targets - await existing(io, sorted(targets), turn.namespace):
         # Forgotten since it was found; what repeats it is now the first to say it.
         await retract(io, gone, turn.namespace, wiring.analyst_name)
-    held = await load(io, (note.id for note in notes), turn.namespace)
-    for note in held.values():
+    stored = await load(io, (note.id for note in notes), turn.namespace)
+    for note in stored.values():
         await _contest(wiring, io, note)
     ideas = [
-        _as_stored(segment, held.get(segment.note.id, segment.note)) for segment in found.segments
+        _idea_of(segment, stored.get(segment.note.id, segment.note)) for segment in found.segments
     ]
     wiring.settings.ledger.count("turn.split", len(ideas) > 1)
     for idea in ideas:
@@ -151,26 +151,30 @@ async def _stored(wiring: Wiring, io: IO, turn: Note, formation: Formation) -> l
     return ideas
 
 
-def _as_stored(segment: Segment, note: Note) -> Idea:
+def _idea_of(segment: Segment, note: Note) -> Idea:
     if note.outgoing or not segment.note.outgoing:
         return Idea(segment.verdict.kind, note, _target(note), segment.verdict.reason)
     return Idea("new", note, None, "what it is about is gone")
 
 
-async def _as_known(wiring: Wiring, io: IO, held: Note, turn: Note) -> Idea:
+async def _known_idea(wiring: Wiring, io: IO, stored: Note, turn: Note) -> Idea:
     """What a note of a turn is that comes again, perhaps with other metadata."""
-    held = await restore(io, held)
+    stored = await restore(io, stored)
     # It may be what a process was at when it died.
-    await _contest(wiring, io, held)
-    if turn.metadata_json not in ("{}", held.metadata_json):
-        held, _ = await update.update(
-            io, held, wiring.analyst_name, content=held.content, metadata_json=turn.metadata_json
+    await _contest(wiring, io, stored)
+    if turn.metadata_json not in ("{}", stored.metadata_json):
+        stored, _ = await update.update(
+            io,
+            stored,
+            wiring.analyst_name,
+            content=stored.content,
+            metadata_json=turn.metadata_json,
         )
-    link = _link(held)
+    link = _link(stored)
     if link is not None:
-        return Idea(_BY_LINK[link.kind], held, link.to, link.reason)
-    kind = "nothing" if held.status is Status.PLAIN else "new"
-    return Idea(kind, held, None, "came before")
+        return Idea(_BY_LINK[link.kind], stored, link.to, link.reason)
+    kind = "nothing" if stored.status is Status.PLAIN else "new"
+    return Idea(kind, stored, None, "came before")
 
 
 def _link(note: Note) -> Link | None:
@@ -182,13 +186,13 @@ def _target(note: Note) -> str | None:
     return None if link is None else link.to
 
 
-def _is_all_of(held: Sequence[Note], turn: Note) -> bool:
+def _is_all_of(stored: Sequence[Note], turn: Note) -> bool:
     """Whether the notes hold all that the turn says, one after another."""
     end = 0
-    for note in held:
+    for note in stored:
         start = note.position or 0
         if note.source_id is None:
-            return len(held) == 1 and note.content == turn.content
+            return len(stored) == 1 and note.content == turn.content
         text = turn.content[start : start + len(note.content)]
         if start < end or text != note.content or turn.content[end:start].strip():
             return False

@@ -239,7 +239,7 @@ def _promising(
     assumed = replace(evidence, turns=turns, speakers={**evidence.speakers, **asked})
     gain = options.date if evidence.days else 0.0
     found = fuse(score_lists(assumed), options.weights)
-    scores = {names[each.id]: each.score for each in found if each.id in names}
+    scores = {names[note.id]: note.score for note in found if note.id in names}
     # A little less: sums of the same numbers may differ in their last digits.
     least = last[0].score - gain - 1e-9
     return {place for place in names.values() if scores.get(place, 0.0) >= least}

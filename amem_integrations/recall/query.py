@@ -72,7 +72,7 @@ def _about(
     query: str, named: list[str], people: list[str], with_assistant: bool
 ) -> Mapping[str, float]:
     if len({_first(speaker) for speaker in named}) == 1:
-        whole = [each for each in named if each.lower() in query.lower()]
+        whole = [speaker for speaker in named if speaker.lower() in query.lower()]
         return dict.fromkeys(whole or named, 1.0)
     if named or not with_assistant or not _I.search(query):
         return {}

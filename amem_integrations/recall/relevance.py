@@ -4,12 +4,12 @@ Scores rank the notes of one search, and the best of them may still answer nothi
 compares across searches; `search` measures it if a least relevance is set.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log
 
 from amem_integrations.core.engine import Query, SparseVector, Vector
-from amem_integrations.core.filters import Condition, both, ids, match
+from amem_integrations.core.filters import both, ids, match
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Hit
 from amem_integrations.recall.fusion import NOTES_A_PLACE
@@ -21,7 +21,7 @@ from amem_integrations.stores.codec import place_of, within
 _COVERED = 0.5
 _NAMED = 0.2
 # How far a word counts as held that stands in a turn nearby, by how many turns later it comes.
-_HELD: Mapping[int, float] = {-1: 0.7, 1: 0.6, -2: 0.5, 2: 0.4}
+_AROUND: Mapping[int, float] = {-1: 0.7, 1: 0.6, -2: 0.5, 2: 0.4}
 # A word's weight in the note that has most of it, over its IDF.
 _BEST_WEIGHT = 1.5
 # As if so many more notes stood by without any of the words: among a few notes, a word that one
@@ -63,7 +63,7 @@ async def keep_relevant(
         ]
     )
     best = [found[0].score if found else None for found in sparse[len(singles) :]]
-    held = [
+    shares = [
         {scored.id: min(scored.score / most, 1.0) for scored in found} if most else {}
         for found, most in zip(sparse[: len(singles)], best, strict=True)
     ]
@@ -78,7 +78,7 @@ async def keep_relevant(
         replace(
             hit,
             relevance=max(cosines.get(hit.note.id, 0.0), 0.0)
-            + _COVERED * coverage(_around(hit.note.id, turns), held, masses)
+            + _COVERED * coverage(_around(hit.note.id, turns), shares, masses)
             + _NAMED * question.named,
         )
         for hit in hits
@@ -87,49 +87,46 @@ async def keep_relevant(
 
 
 def coverage(
-    around: Mapping[str, float], held: Sequence[Mapping[str, float]], masses: Sequence[float]
+    around: Mapping[str, float], shares: Sequence[Mapping[str, float]], masses: Sequence[float]
 ) -> float:
-    """The share of a question that a note and the turns around it hold, in [0, 1].
+    """Return the share of a question that a note and the turns around it contain, in [0, 1].
 
-    around: how far a word in each of them counts. held: for each word of the question, the notes
-    that have it, and how much of it, 1 for the note that has most: a long text holds many words
-    by chance, and little of each. masses: what each word tells, its IDF.
+    around: how far a word in each of these notes counts.
+    shares: for each word of the question, the notes that contain it, and how much of it: 1 for the
+        note with most. A long text contains many words by chance, and little of each.
+    masses: the IDF of each word.
     """
     whole = sum(masses)
     covered = (
-        mass * max(weight * having.get(id, 0.0) for id, weight in around.items())
-        for having, mass in zip(held, masses, strict=True)
+        mass * max(weight * share.get(id, 0.0) for id, weight in around.items())
+        for share, mass in zip(shares, masses, strict=True)
     )
     return sum(covered) / whole if whole else 0.0
 
 
 def _around(id: str, turns: Turns) -> dict[str, float]:
-    """How far a word counts for the note, by the note that has it: itself, and those around it."""
-    beside = {each: held for n, held in _HELD.items() for each in turns.beside(id, n)}
+    """How far a word in the note itself, or in a turn around it, counts for the note."""
+    beside = {other: weight for n, weight in _AROUND.items() for other in turns.beside(id, n)}
     return {**beside, id: 1.0}
 
 
 async def _turns(io: IO, scope: Scope, hits: Sequence[Hit]) -> Turns:
-    """The notes of the hits that have a place, and those of the turns around them."""
-    notes = (hit.note for hit in hits)
-    known = {each.id: place_of(each.namespace, each.session, each.sequence) for each in notes}
-    own = {id: place for id, place in known.items() if place is not None}
-    places = {place + offset for place in own.values() for offset in _HELD}
-    return Turns({**(await _notes_at(io, scope.where, places) if places else {}), **own})
-
-
-async def _notes_at(io: IO, where: Condition, places: Collection[int]) -> Mapping[str, int]:
-    """The notes that meet `where` and stand at these places, and where each does."""
-    limit = len(places) * NOTES_A_PLACE
+    """The places of the hits, and of the notes in the turns around them."""
+    places = {
+        hit.note.id: place_of(hit.note.namespace, hit.note.session, hit.note.sequence)
+        for hit in hits
+    }
+    own = {id: place for id, place in places.items() if place is not None}
+    wanted = sorted({place + offset for place in own.values() for offset in _AROUND})
+    if not wanted:
+        return Turns(own)
+    limit = len(wanted) * NOTES_A_PLACE
     points = await io.engine.scroll(
-        both(where, match("place", *sorted(places))),
-        limit=limit,
-        order_by="place",
-        fields=("place",),
+        both(scope.where, match("place", *wanted)), limit=limit, order_by="place", fields=("place",)
     )
     found = {point.id: point.payload["place"] for point in points}
-    if len(found) < limit:
-        return found
-    # Chance chose among the notes of the place at which the list was cut.
-    last = max(found.values())
-    return {id: place for id, place in found.items() if place < last}
+    if len(found) == limit:
+        # Chance chose among the notes of the place at which the list was cut.
+        last = max(found.values())
+        found = {id: place for id, place in found.items() if place < last}
+    return Turns({**found, **own})

@@ -81,34 +81,6 @@ def notes(store: Store) -> Namespaces:
     return Namespaces(store, "async" if isinstance(store, ClientStore) else "sync")
 
 
-def test_the_note_that_shares_meaning_and_words_comes_first(notes: Namespaces) -> None:
-    notes.add("Lunch is at noon on Fridays")
-    wanted = notes.add("The cache evicts with an LRU policy")
-    notes.add("Susie collects stamps")
-    first, *_ = notes.search("which policy for the cache?")
-    assert first.note.id == wanted
-    assert first.why["meaning"] > 0
-    assert first.why["words"] > 0
-
-
-def test_a_chinese_question_finds_its_note_by_words(notes: Namespaces) -> None:
-    notes.add("The cache evicts with an LRU policy")
-    notes.add("我们决定周五上线新版本")
-    wanted = notes.add("缓存系统采用LRU淘汰策略")
-    first, *_ = notes.search("缓存的淘汰策略是什么？")
-    assert first.note.id == wanted
-    assert first.why["words"] > 0
-
-
-def test_writes_in_other_namespaces_move_no_score(notes: Namespaces) -> None:
-    notes.add("The merger with Acme is off")
-    notes.add("Lunch menu of today")
-    before = notes.search("merger acme")
-    for i in range(20):
-        notes.add(f"merger acme secret {i}", namespace="susie")
-    assert notes.search("merger acme") == before
-
-
 def test_archived_and_quarantined_notes_appear_only_when_the_filter_asks(notes: Namespaces) -> None:
     notes.add("cache one")
     notes.add("cache two", status=Status.ARCHIVED)

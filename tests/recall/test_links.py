@@ -207,14 +207,6 @@ def test_linked_notes_come_with_the_query_and_the_nearest_take_the_places(asked:
     assert not asked.engine.read & set(spokes)
 
 
-def test_only_the_best_hits_are_followed(asked: Canned) -> None:
-    asked.add("best")
-    asked.answer({})
-    find(asked, options=without_text(followed=1))
-    assert f"values=('{asked.id('best')}',)" in str(asked.engine.queries[2].where)
-    assert asked.id("weak") not in str(asked.engine.queries[2].where)
-
-
 def test_linked_notes_that_do_not_meet_the_filter_are_dropped(asked: Canned) -> None:
     """The engine can only approximate a filter on a whole object; the note read decides."""
     for name in ("weak", "poor"):
