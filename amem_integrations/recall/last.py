@@ -1,7 +1,7 @@
-"""What a memory was asked last, in each namespace, and what it cost since: `last_recall`.
+"""The last search of each namespace, and the cost of formation since: `last_recall`.
 
-Kept in the process only, a bounded number of namespaces, and let go of when something of the
-namespace is forgotten. `finding` keeps, whoever packs hits for a prompt says so by `shown`.
+It is kept in the process for a bounded number of namespaces, and dropped when a note of the
+namespace is forgotten. Adapters that pack hits for a prompt report that by `shown`.
 """
 
 import threading
@@ -20,20 +20,19 @@ _MOST_CHARS = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """The last search of a namespace, what it found, and what forming notes took since.
+    """The last search of a namespace, and the cost of formation since.
 
-    As text it is one line of numbers, without content.
+    Printed, it is one line of numbers, without content.
 
     Attributes:
-        query: what was asked.
-        namespace: whose memory was asked.
-        hits: what was found, best first, each with `why`, as it was then.
+        query: the question.
+        namespace: the namespace that was searched.
+        hits: the hits as they were then, best first.
         seconds: how long the search took.
-        packed: the text that went into a prompt; None if nobody packed the hits. Middleware,
-            chat memories and tools do; a call of `AgenticMemory.pack` is the caller's own affair.
-        formed: how many notes of the namespace this memory formed since, in the background
-            included, as far as that has come.
-        usage: what model calls took for the namespace since.
+        packed: the text that middleware, a chat memory or a tool put into a prompt, else None.
+            Calls of `AgenticMemory.pack` do not count.
+        formed: how many notes of the namespace this memory has formed since.
+        usage: the model calls for the namespace since.
 
     Examples:
         >>> from amem_integrations import Recall
@@ -51,7 +50,7 @@ class Recall:
 
     @property
     def tokens(self) -> int | None:
-        """About how many tokens `packed` takes; None where nothing was packed."""
+        """The estimated tokens of `packed`; None if nothing was packed."""
         return None if self.packed is None else estimate_tokens(self.packed)
 
     def __str__(self) -> str:
@@ -71,8 +70,7 @@ class Recall:
 class Recalls:
     """The last recall of each namespace; safe to use from any thread.
 
-    A namespace is one user's, so what one recalls is never shown to another who is served at
-    the same time. Of several recalls in one namespace the last to end counts.
+    Of several searches at the same time in one namespace the last to end counts.
     """
 
     def __init__(self) -> None:
@@ -83,18 +81,18 @@ class Recalls:
 
     @property
     def drops(self) -> int:
-        """How often something was let go of; taken before a search, for `keep`."""
+        """How often a recall was dropped; read it before a search, and pass it to `keep`."""
         return self._drops
 
     def keep(self, recall: Recall, ledger: Ledger, drops: int) -> None:
-        """This is the last recall now; unless something was forgotten while it searched."""
+        """Keep the last recall, unless something was forgotten during the search."""
         with self._lock:
             self._take(recall.namespace)
             if drops == self._drops:
                 self._put(recall, ledger.watch(recall.namespace))
 
     def shown(self, namespace: Namespace, hits: Sequence[Hit], packed: str) -> None:
-        """These of a search's hits were for a prompt; nothing if another was made since."""
+        """Note which hits of the last search went into a prompt; ignored after another search."""
         with self._lock:
             if namespace not in self._kept:
                 return
@@ -112,12 +110,12 @@ class Recalls:
             return replace(recall, formed=tally.formed, usage=tally.usage)
 
     def failed(self, namespace: Namespace) -> None:
-        """The last search of the namespace found nothing out."""
+        """Forget the recall before a search that failed."""
         with self._lock:
             self._take(namespace)
 
     def drop(self, namespace: Namespace) -> None:
-        """Something of the namespace was forgotten; what was recalled may show it."""
+        """Drop the recall of a namespace of which something was forgotten."""
         with self._lock:
             self._drops += 1
             self._take(namespace)

@@ -1,7 +1,4 @@
-"""Links: notes that are linked with the best hits compete with them for the places.
-
-Each hop is one query, which brings the linked notes along; `search` follows links last.
-"""
+"""Links: notes linked with the best hits compete with them for the places. A hop is one query."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import fsum
@@ -31,16 +28,13 @@ async def follow_links(
 ) -> list[Hit]:
     """Return `hits` and the notes that links connect with them, in either direction, best first.
 
-    A link closes part of the gap between its two notes: it lifts the weaker one by what it
-    lacks × link weight × damping. A note that nothing else found so enters with its source's
-    score × these. Of several paths to a note the best counts.
-    A path is believed as its last note is, × the weights of its links. One that is believed less
-    than `options.path` gives less in proportion, which "doubt" says; or nothing at all.
-    A link of KINDS_SEEN lifts no note that the signals found: they know what it knows.
-    Further hops start from the score that was reached.
-    ranking: all that the signals found, since a linked note keeps its own score.
-    k: how many places there are.
-    A hop costs one query, for at most `options.fan_out` notes whatever hangs on a hub.
+    A link lifts the weaker of its two notes by the gap between their scores × link weight ×
+    damping. A note that no signal found starts at 0. Of several paths to a note the best counts.
+    The confidence of a path is that of its last note × the weights of its links. Below
+    `options.path` the path gives proportionally less ("doubt"), or nothing with `options.drop`.
+    A link of KINDS_SEEN lifts no note that the signals found, as it knows no more than they do.
+    ranking: all that the signals found.
+    k: the number of places.
     """
     notes = {hit.note.id: hit.note for hit in hits}
     whys = {hit.note.id: hit.why for hit in hits}
@@ -135,7 +129,7 @@ def _links_from(sources: Collection[str], notes: Mapping[str, Note]) -> Iterator
 
 
 class _Path(NamedTuple):
-    """What a link adds to a score, and the share of it that is believed."""
+    """The lift of a link, and the share of it that counts."""
 
     lift: float
     share: float

@@ -1,8 +1,8 @@
-"""Search: from a question to the notes that answer it, each with why it was found.
+"""Search: from a question to the notes that answer it, each with the reasons it was found.
 
-`read_question` reads the question; one batch of queries gives the engine's lists; `rank_notes`
-fuses all signals; the best notes are read, links are followed, outdated notes and duplicates give
-way. No model is called, unless a reranker is given. `nearest` and `newest` page over notes.
+One batch of queries gives the engine's lists; `rank_notes` fuses all signals; the best notes are
+read, links are followed, outdated notes and duplicates give way. Only a reranker calls a model.
+`nearest` and `newest` page over notes.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
