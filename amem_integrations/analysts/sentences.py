@@ -14,7 +14,7 @@ from amem_integrations.analysts import words
 from amem_integrations.analysts.note_types import classify_small_talk, is_small_talk
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.analysts.words import NAME, TELLING
-from amem_integrations.core.note import is_blank
+from amem_integrations.core.values import is_blank
 
 # The most ideas of a turn, and the most sentences of it.
 MAX_IDEAS = 8

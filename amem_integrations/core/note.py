@@ -16,6 +16,7 @@ from amem_integrations.core import json_value
 from amem_integrations.core.namespace import Namespace, as_namespace, encode
 from amem_integrations.core.status import (
     NEW,
+    SOURCES,
     TRANSITIONS,
     Bounds,
     Count,
@@ -27,17 +28,13 @@ from amem_integrations.core.status import (
     Share,
     Tier,
 )
-from amem_integrations.core.status import SOURCES as SOURCES
 from amem_integrations.core.status import Status as Status
-from amem_integrations.core.values import MAX_CONTENT_BYTES as MAX_CONTENT_BYTES
-from amem_integrations.core.values import MAX_TERM_CHARS as MAX_TERM_CHARS
+from amem_integrations.core.values import MAX_CONTENT_BYTES, brief, check_sequence
 from amem_integrations.core.values import as_utc as as_utc
-from amem_integrations.core.values import brief, check_sequence
 from amem_integrations.core.values import check_content as check_content
 from amem_integrations.core.values import check_text as check_text
 from amem_integrations.core.values import clean_terms as clean_terms
 from amem_integrations.core.values import clean_text as clean_text
-from amem_integrations.core.values import is_blank as is_blank
 from amem_integrations.errors import InvalidInputError
 
 MAX_KEYWORDS = 32

@@ -17,7 +17,7 @@ from amem_integrations.analysts.sentences import (
     weigh_words,
 )
 from amem_integrations.analysts.terms import Corpus
-from amem_integrations.core.note import is_blank
+from amem_integrations.core.values import is_blank
 from tests.support import check_linear
 
 NOTHING = Corpus(())

@@ -10,7 +10,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amem_integrations.core.note import (
-    MAX_TERM_CHARS,
     TRANSITIONS,
     Change,
     Hit,
@@ -22,6 +21,7 @@ from amem_integrations.core.note import (
     clean_text,
     make_note,
 )
+from amem_integrations.core.values import MAX_TERM_CHARS
 from amem_integrations.errors import InvalidInputError
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -15,11 +15,11 @@ from amem_integrations.core.note import (
     MAX_CONTEXT_CHARS,
     MAX_KEYWORDS,
     MAX_TAGS,
-    MAX_TERM_CHARS,
     Link,
     Note,
     make_note,
 )
+from amem_integrations.core.values import MAX_TERM_CHARS
 from amem_integrations.formation.validate import (
     MAX_LINKS,
     Tally,

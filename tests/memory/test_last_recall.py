@@ -128,21 +128,6 @@ def test_it_counts_what_was_formed_since_and_what_that_took() -> None:
         assert recall.formed == 2
         assert recall.usage.calls == 2
         assert recall.usage.tokens_in > 0
-
-
-def test_what_the_background_forms_is_counted_as_it_comes() -> None:
-    with open_memory(model=chat_model(), formation="background") as memory:
-        memory.search(ASKED, namespace=CALVIN)
-        memory.add(BOAT, namespace=CALVIN)
-        assert memory.flush(30)
-        recall = last(memory)
-        assert (recall.formed, recall.usage.calls) == (1, 1)
-
-
-def test_the_next_recall_starts_counting_anew() -> None:
-    with open_memory() as memory:
-        memory.search(ASKED, namespace=CALVIN)
-        memory.add(BOAT, namespace=CALVIN)
         memory.search(ASKED, namespace=CALVIN)
         assert last(memory).formed == 0
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from amem_integrations import AgenticMemory, Note, Status, TurnResult
 from amem_integrations.analysts.sentences import split_sentences
 from amem_integrations.analysts.terms import Corpus
-from amem_integrations.core.note import is_blank, make_note
+from amem_integrations.core.note import make_note
+from amem_integrations.core.values import is_blank
 from amem_integrations.formation.segments import spans
 from tests.support import open_memory
 

@@ -13,17 +13,8 @@ from amem_integrations.core import json_value
 from amem_integrations.core.engine import SparseVector
 from amem_integrations.core.filters import All, Match
 from amem_integrations.core.namespace import encode
-from amem_integrations.core.note import (
-    SOURCES,
-    Change,
-    Link,
-    Note,
-    Revision,
-    Status,
-    make_note,
-    note_id,
-)
-from amem_integrations.core.status import Life, Tier
+from amem_integrations.core.note import Change, Link, Note, Revision, Status, make_note, note_id
+from amem_integrations.core.status import SOURCES, Life, Tier
 from amem_integrations.errors import StoreMismatchError
 from amem_integrations.formation import queue
 from amem_integrations.stores.checks import (
