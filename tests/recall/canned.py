@@ -1,7 +1,7 @@
 """Canned answers: an io whose engine returns what a test laid out, and keeps what it was asked."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from amem_integrations.core.engine import Point, Query, Scored, SparseVector
 from amem_integrations.core.filters import Condition
 from amem_integrations.core.io import SyncIO
-from amem_integrations.core.note import Link, Status, make_note
+from amem_integrations.core.note import Hit, Link, Status, make_note
 from amem_integrations.stores.codec import note_point
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -123,3 +123,7 @@ class Canned:
         self.engine.answers.extend(
             {self.id(name): score for name, score in scores.items()} for scores in lists
         )
+
+
+def texts(hits: Iterable[Hit]) -> list[str]:
+    return [hit.note.content for hit in hits]

@@ -9,6 +9,7 @@ from amem_integrations.core.note import Hit, make_note
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.recall.rerank import diversify, fold_duplicates, same_as
 from amem_integrations.recall.search import DEPTH
+from tests.recall.canned import texts
 from tests.support import open_memory
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -17,10 +18,6 @@ NS = ("calvin",)
 
 def hit(content: str, score: float = 1.0, **fields: Any) -> Hit:
     return Hit(make_note(content, namespace="calvin", now=NOW, **fields), score, {"meaning": score})
-
-
-def texts(hits: list[Hit]) -> list[str]:
-    return [each.note.content for each in hits]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from amem_integrations.core.io import run
 from amem_integrations.core.note import Hit
 from amem_integrations.recall.search import search
 from amem_integrations.recall.signals import RecallOptions
-from tests.recall.canned import Canned
+from tests.recall.canned import Canned, texts
 
 
 def without_text(**settings: float) -> RecallOptions:
@@ -20,10 +20,6 @@ def without_text(**settings: float) -> RecallOptions:
 def find(canned: Canned, **options: object) -> list[Hit]:
     options.setdefault("options", without_text())
     return run(search(canned.io, "q", namespace=("calvin",), **options))  # pyright: ignore[reportArgumentType]
-
-
-def names(hits: list[Hit]) -> list[str]:
-    return [hit.note.content for hit in hits]
 
 
 def by_name(hits: list[Hit]) -> dict[str, Hit]:
@@ -51,7 +47,7 @@ def test_a_linked_note_takes_a_place_from_one_it_beats(asked: Canned) -> None:
     asked.add("best", links={"linked": 1.0})
     asked.answer({"linked": 0.05})
     hits = find(asked, k=2)
-    assert names(hits) == ["best", "linked"]
+    assert texts(hits) == ["best", "linked"]
     assert hits[1].why.keys() == {"link"}
     assert hits[1].score == pytest.approx(0.5 * hits[0].score)
 
@@ -61,7 +57,7 @@ def test_a_linked_note_that_beats_nothing_is_not_even_read(asked: Canned) -> Non
     asked.add("best", links={"linked": 1.0})
     asked.answer({"linked": 0.05})
     options = without_text(damping=0.01)
-    assert names(find(asked, k=2, options=options)) == ["best", "weak"]
+    assert texts(find(asked, k=2, options=options)) == ["best", "weak"]
     assert asked.engine.calls == ["facet", "query", "get", "query"]
 
 
@@ -80,7 +76,7 @@ def test_a_note_that_was_found_anyway_gains_from_a_link_and_keeps_its_own_score(
     asked.add("best", links={"poor": 1.0})
     asked.answer({"poor": 0.1})
     hits = find(asked)
-    assert names(hits) == ["best", "poor", "weak"]
+    assert texts(hits) == ["best", "poor", "weak"]
     poor = hits[1]
     assert poor.why.keys() == {"meaning", "link"}
     assert poor.score == pytest.approx(sum(poor.why.values()))
@@ -92,7 +88,7 @@ def test_a_link_by_statistics_leads_to_what_no_signal_found(asked: Canned) -> No
     asked.add("best", links={"linked": 1.0})
     by_statistics(asked, "best")
     asked.answer({"linked": 0.05})
-    assert names(find(asked, k=2)) == ["best", "linked"]
+    assert texts(find(asked, k=2)) == ["best", "linked"]
 
 
 def test_a_link_by_statistics_lifts_nothing_that_the_signals_found(asked: Canned) -> None:
@@ -101,7 +97,7 @@ def test_a_link_by_statistics_lifts_nothing_that_the_signals_found(asked: Canned
     by_statistics(asked, "best")
     asked.answer({"poor": 0.1})
     hits = find(asked)
-    assert names(hits) == ["best", "weak", "poor"]
+    assert texts(hits) == ["best", "weak", "poor"]
     assert hits[2].why.keys() == {"meaning"}
 
 
@@ -139,7 +135,7 @@ def test_a_doubtful_way_gives_nothing_where_that_is_asked_for(asked: Canned) -> 
     asked.add("linked", confidence=0.1)
     asked.add("best", links={"linked": 1.0})
     asked.answer({"linked": 0.05})
-    assert "linked" not in names(find(asked, options=without_text(path=0.2, drop=True)))
+    assert "linked" not in texts(find(asked, options=without_text(path=0.2, drop=True)))
 
 
 def test_of_several_paths_the_best_counts(asked: Canned) -> None:
@@ -168,7 +164,7 @@ def test_one_hop_is_one_hop(asked: Canned) -> None:
     asked.add("near", links={"far": 1.0})
     asked.add("best", links={"near": 1.0})
     asked.answer({"near": 0.05})
-    assert "far" not in names(find(asked, hops=1))
+    assert "far" not in texts(find(asked, hops=1))
 
 
 def test_hops_end_where_links_end(asked: Canned) -> None:
@@ -181,7 +177,7 @@ def test_hops_end_where_links_end(asked: Canned) -> None:
 def test_a_link_to_a_note_that_is_gone_leads_nowhere(asked: Canned) -> None:
     asked.add("best", links={"gone": 1.0})
     asked.answer({})
-    assert names(find(asked)) == ["best", "weak", "poor"]
+    assert texts(find(asked)) == ["best", "weak", "poor"]
 
 
 def test_the_query_for_links_is_bounded_and_ranks_by_the_query_vector(asked: Canned) -> None:
@@ -194,8 +190,8 @@ def test_the_query_for_links_is_bounded_and_ranks_by_the_query_vector(asked: Can
     assert asked.engine.queries[2].limit == 21
     assert asked.engine.queries[2].vector == [1.0, 0.0]
     assert sum("link" in hit.why for hit in hits) == 20
-    assert "spoke199" in names(hits)
-    assert "spoke0" not in names(hits)
+    assert "spoke199" in texts(hits)
+    assert "spoke0" not in texts(hits)
 
 
 def test_linked_notes_come_with_the_query_and_the_nearest_take_the_places(asked: Canned) -> None:
@@ -215,6 +211,6 @@ def test_linked_notes_that_do_not_meet_the_filter_are_dropped(asked: Canned) -> 
     asked.add("in", metadata={"team": {"name": ["db"]}})
     asked.add("out", metadata={"team": {"name": ["ui"]}})
     asked.answer({"in": 0.05, "out": 0.05})
-    found = names(find(asked, filter={"metadata.team": {"name": ["db"]}}))
+    found = texts(find(asked, filter={"metadata.team": {"name": ["db"]}}))
     assert "in" in found
     assert "out" not in found

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory
-from amem_integrations.core.note import Hit
 from amem_integrations.errors import InvalidInputError, ModelUnavailableError
+from tests.recall.canned import texts
 from tests.support import open_memory
 
 WORDS = "tea", "tea with milk", "tea with sugar", "coffee with sugar"
@@ -24,10 +24,6 @@ def filled(**settings: Any) -> AgenticMemory:
     memory = open_memory(formation="off", **settings)
     memory.add_many(list(WORDS))
     return memory
-
-
-def texts(hits: list[Hit]) -> list[str]:
-    return [hit.note.content for hit in hits]
 
 
 @pytest.fixture

@@ -12,17 +12,13 @@ from amem_integrations.recall.query import read_question, scope_of
 from amem_integrations.recall.search import MAX_EMBEDDED_CHARS, search
 from amem_integrations.recall.signals import RecallOptions
 from amem_integrations.stores.codec import within
-from tests.recall.canned import NOW, Canned
+from tests.recall.canned import NOW, Canned, texts
 
 NS = ("calvin",)
 
 
 def find(canned: Canned, query: str = "what about it", **options: object) -> list[Hit]:
     return run(search(canned.io, query, namespace=NS, **options))  # pyright: ignore[reportArgumentType]
-
-
-def names(hits: list[Hit]) -> list[str]:
-    return [hit.note.content for hit in hits]
 
 
 @pytest.fixture
@@ -35,7 +31,7 @@ def three(canned: Canned) -> Canned:
 
 def test_hits_come_best_first_with_contributions_that_sum_to_the_score(three: Canned) -> None:
     hits = find(three)
-    assert names(hits) == ["cache", "lunch", "holiday"]
+    assert texts(hits) == ["cache", "lunch", "holiday"]
     assert hits[0].why.keys() == {"meaning", "words", "statement"}
     assert hits[1].why.keys() == {"meaning", "statement"}
     for hit in hits:
@@ -116,7 +112,7 @@ def test_a_long_query_is_bounded_for_the_embedder_and_whole_for_its_words(canned
 def test_a_signal_of_weight_zero_is_not_asked(three: Canned) -> None:
     three.engine.answers.pop(0)
     hits = find(three, options=RecallOptions(meaning=0.0, reply=0.0, statement=0.0))
-    assert names(hits) == ["cache", "holiday"]
+    assert texts(hits) == ["cache", "holiday"]
     assert all(hit.why.keys() == {"words"} for hit in hits)
 
 
@@ -139,13 +135,13 @@ def test_of_equal_hits_the_newest_stands_first(canned: Canned) -> None:
     for name in ("first", "second", "third"):
         canned.add(name)
     canned.answer({"second": 0.5, "first": 0.5, "third": 0.5}, {})
-    assert names(find(canned, hops=0)) == ["third", "second", "first"]
+    assert texts(find(canned, hops=0)) == ["third", "second", "first"]
 
 
 def test_a_note_that_vanished_between_query_and_reading_is_made_up_for(canned: Canned) -> None:
     canned.add("here")
     canned.answer({"gone": 0.9, "here": 0.3}, {})
-    assert names(find(canned, k=1, hops=0)) == ["here"]
+    assert texts(find(canned, k=1, hops=0)) == ["here"]
 
 
 def test_an_id_of_another_namespace_is_not_returned_whatever_the_engine_says(
@@ -154,7 +150,7 @@ def test_an_id_of_another_namespace_is_not_returned_whatever_the_engine_says(
     canned.add("mine")
     stranger = canned.add("theirs", namespace="susie")
     canned.engine.answers.extend([{stranger: 0.9, canned.id("mine"): 0.1}, {}])
-    assert names(find(canned, hops=0)) == ["mine"]
+    assert texts(find(canned, hops=0)) == ["mine"]
 
 
 def test_notes_that_only_seem_to_meet_a_filter_are_made_up_for_from_further_down(
@@ -167,7 +163,7 @@ def test_notes_that_only_seem_to_meet_a_filter_are_made_up_for_from_further_down
     nearness = {f"n{i}": 1 - i / size for i in range(size)}
     canned.answer(*[nearness, {}] * 3)
     wanted = {"metadata.deep": {"list": [500]}}
-    assert names(find(canned, k=2, hops=0, filter=wanted)) == ["n500"]
+    assert texts(find(canned, k=2, hops=0, filter=wanted)) == ["n500"]
     assert [query.limit for query in canned.engine.queries[::2]] == [96, 384, 600]
 
 
