@@ -223,24 +223,14 @@ class IO(Protocol):
 
 
 @dataclass(frozen=True)
-class _Parts:
-    """What both forms of io are made of."""
+class SyncIO:
+    """Answers at once, in the calling thread. Works inside a running event loop too."""
 
     engine: Engine
     sparse: SparseEncoder
     embedder: Embedder
     chat_model: ChatModel | None = None
     now: Callable[[], datetime] = field(default_factory=Clock)
-
-    @property
-    def _model(self) -> ChatModel:
-        if self.chat_model is None:
-            raise RuntimeError("This operation asks a chat model, and none was given.")
-        return self.chat_model
-
-
-class SyncIO(_Parts):
-    """Answers at once, in the calling thread. Works inside a running event loop too."""
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         return self.embedder.embed_documents(list(texts))
@@ -249,7 +239,7 @@ class SyncIO(_Parts):
         return self.embedder.embed_query(text)
 
     async def chat(self, request: ChatRequest) -> ChatReply:
-        return self._model.complete(request)
+        return _require(self.chat_model).complete(request)
 
     async def invoke(self, runnable: Runnable, input: Any) -> Any:
         return runnable.invoke(input)
@@ -272,8 +262,15 @@ class SyncIO(_Parts):
         return results
 
 
-class AsyncIO(_Parts):
+@dataclass(frozen=True)
+class AsyncIO:
     """Awaits for real, on whichever loop is running."""
+
+    engine: Engine
+    sparse: SparseEncoder
+    embedder: Embedder
+    chat_model: ChatModel | None = None
+    now: Callable[[], datetime] = field(default_factory=Clock)
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         return await self.embedder.aembed_documents(list(texts))
@@ -282,7 +279,7 @@ class AsyncIO(_Parts):
         return await self.embedder.aembed_query(text)
 
     async def chat(self, request: ChatRequest) -> ChatReply:
-        return await self._model.acomplete(request)
+        return await _require(self.chat_model).acomplete(request)
 
     async def invoke(self, runnable: Runnable, input: Any) -> Any:
         return await runnable.ainvoke(input)
@@ -303,6 +300,12 @@ class AsyncIO(_Parts):
             return [task.result() for task in tasks]
         # As it is, like the sync form; raised out here, it keeps its own cause and context.
         raise first
+
+
+def _require(model: ChatModel | None) -> ChatModel:
+    if model is None:
+        raise RuntimeError("This operation asks a chat model, and none was given.")
+    return model
 
 
 def run(operation: Coroutine[Any, Any, T]) -> T:

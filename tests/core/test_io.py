@@ -91,12 +91,6 @@ async def test_one_operation_answers_the_same_in_both_forms_and_inside_a_loop() 
     assert run(ask_everything(sync_io())) == await ask_everything(async_io()) == EVERYTHING
 
 
-def test_the_async_form_works_in_one_loop_after_another() -> None:
-    io = async_io()
-    for _ in range(2):
-        assert asyncio.run(ask_everything(io)) == EVERYTHING
-
-
 @FORMS
 def test_asking_a_model_that_was_not_given_says_so(form: Callable[[], Any]) -> None:
     with pytest.raises(RuntimeError, match="none was given"):
@@ -212,21 +206,6 @@ async def test_the_first_error_is_raised_plain_and_the_rest_given_up(
         await io.gather(failing(), waiting(1), waiting(2))
     assert isinstance(caught.value.__cause__, TimeoutError)
     assert finished == []
-
-
-@FORMS
-async def test_an_error_keeps_what_was_being_handled_when_it_arose(
-    form: Callable[[], Any],
-) -> None:
-    async def failing() -> None:
-        try:
-            raise TimeoutError("slow")
-        except TimeoutError:
-            raise StoreError("no")  # noqa: B904 - what is tested
-
-    with pytest.raises(StoreError) as caught:
-        await form().gather(failing())
-    assert isinstance(caught.value.__context__, TimeoutError)
 
 
 @FORMS

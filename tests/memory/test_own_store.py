@@ -1,6 +1,7 @@
 """A store that somebody else wrote takes the place of ours: a dictionary, here."""
 
 import math
+import operator as ops
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,17 +28,11 @@ def meets(point: Point, where: Condition) -> bool:
         case Match(field, values):
             stored = point.payload.get(field)
             return bool(set(stored if isinstance(stored, list) else [stored]) & set(values))
-        case Range(field):
+        case Range(field, gt, gte, lt, lte):
             stored = point.payload.get(field)
-            bounds = (where.gt, where.gte, where.lt, where.lte)
-            tests = (
-                lambda bound: stored > bound,
-                lambda bound: stored >= bound,
-                lambda bound: stored < bound,
-                lambda bound: stored <= bound,
-            )
+            bounds = ((gt, ops.gt), (gte, ops.ge), (lt, ops.lt), (lte, ops.le))
             return stored is not None and all(
-                test(bound) for test, bound in zip(tests, bounds, strict=True) if bound is not None
+                bound is None or compare(stored, bound) for bound, compare in bounds
             )
         case _:
             return any(meets(point, part) for part in where.parts)

@@ -49,10 +49,6 @@ def test_notes_that_it_gives_the_same_stay_in_their_order() -> None:
         assert before != sorted(before, key=lambda hit: hit.note.created_at, reverse=True)
 
 
-def test_it_chooses_among_more_notes_than_are_wanted(memory: AgenticMemory) -> None:
-    assert texts(memory.search("coffee with sugar", k=1)) == ["tea"]
-
-
 def test_a_search_can_do_without_the_memory_s_reranker(memory: AgenticMemory) -> None:
     (best,) = memory.search("coffee with sugar", k=1, reranker=False)
     assert best.note.content == "coffee with sugar"

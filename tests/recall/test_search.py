@@ -55,13 +55,6 @@ def test_every_query_is_scoped_to_the_namespace_and_idf_is_taken_over_it(three: 
     assert dense.corpus is None
 
 
-def test_a_filter_on_status_decides_about_status_alone(three: Canned) -> None:
-    find(three, filter={"$or": [{"status": "archived"}, {"$not": {"speaker": "Ann"}}]})
-    assert "quarantined" not in str(three.engine.queries[0].where)
-    assert "parked" not in str(three.engine.queries[0].where)
-    assert "archived" in str(three.engine.queries[0].where)
-
-
 def test_the_filter_holds_for_the_signals_and_for_the_links(three: Canned) -> None:
     find(three, filter={"tags": {"$contains": "db"}})
     assert len(three.engine.queries) == 3
