@@ -1,7 +1,7 @@
-"""Copying everything that is stored into another collection, with vectors of its own encoders.
+"""Copy a whole store into another, with vectors of the target's embedder.
 
-That is how a memory comes to another embedder, or from a directory to a server. Unlike an export
-it takes all namespaces and whatever is kept beside the notes. `tending` gives it its two forms.
+That moves a memory to another embedder, or from a directory to a server. Unlike an export, a copy
+has all namespaces and everything that is stored with the notes.
 """
 
 from collections.abc import Callable
@@ -21,26 +21,24 @@ _PAGE = 64
 async def copy(source: IO, target: IO, progress: Callable[[int, int], None] | None = None) -> int:
     """Copy what the target does not hold yet; returns how many notes that were.
 
-    Repeating it goes on where it was broken off. Raises StoreCorruptError for a damaged note.
+    Repeating it continues after an error. Raises StoreCorruptError for a damaged note.
     """
     total, seen, copied = await source.engine.count(EVERYTHING), 0, 0
     after: str | None = None
     while page := await source.engine.scroll(EVERYTHING, limit=_PAGE, after=after):
-        kinds = {point.id: point.payload.get("kind") for point in page}
-        there = {point.id for point in await target.engine.get([point.id for point in page])}
-        missing = [point for point in page if point.id not in there]
-        notes = [point for point in missing if kinds[point.id] == "note"]
-        fresh = await embedded_points(target, [_readable(point) for point in notes])
+        stored = {point.id for point in await target.engine.get([point.id for point in page])}
+        missing = [point for point in page if point.id not in stored]
+        notes = [point for point in missing if point.payload.get("kind") == "note"]
+        others = [p for p in missing if p.payload.get("kind") not in ("note", "meta")]
+        encoded = await embedded_points(target, [_readable(point) for point in notes])
+        # The payload as it is, with what the codec does not know.
         points = [
-            # The payload as it is, so that what no note says of itself comes along.
             Point(old.id, old.payload, new.dense, new.sparse)
-            for old, new in zip(notes, fresh, strict=True)
+            for old, new in zip(notes, encoded, strict=True)
         ]
-        points += [point for point in missing if kinds[point.id] not in ("note", "meta")]
-        if points:
-            copied += len(notes) - len(
-                {point.id for point in notes} & await target.engine.insert(points)
-            )
+        if points or others:
+            refused = await target.engine.insert([*points, *others])
+            copied += len({point.id for point in notes} - refused)
         seen += len(page)
         if progress is not None:
             progress(min(seen, total), total)
@@ -51,7 +49,7 @@ async def copy(source: IO, target: IO, progress: Callable[[int, int], None] | No
 def _readable(point: Point) -> Note:
     try:
         note = note_from(point)
-        # Reads what the note keeps as text, too.
+        # This reads what the note keeps as text, too.
         note_point(note, (), None)
     except DAMAGED as error:
         raise StoreCorruptError(

@@ -1,20 +1,18 @@
 """Health: how a memory is doing, in figures, each with what it means and when to worry.
 
-Of a namespace there is a full report, of a whole memory there are counts. The table of figures
-is in `figures`; here they are measured, and shown. Ours, not the paper's.
+A namespace has a full report, a whole memory has counts. `metrics` adds up the notes. Ours, not
+the paper's.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 from amem_integrations.admin.check import DAMAGED
-from amem_integrations.admin.figures import Figure, Told, figures
-from amem_integrations.admin.vitals import Vitals
+from amem_integrations.admin.metrics import Metrics
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Note
 from amem_integrations.core.usage import Ledger
 from amem_integrations.errors import StoreError
 from amem_integrations.lifecycle.co_use import clusters_of, echo_index
@@ -27,17 +25,74 @@ from amem_integrations.stores.usage import read_usage
 from amem_integrations.stores.uses import count_since
 
 _PAGE = 256
+_FEW = 10
+"""Formed notes below which missing links are no worry: the notes may be about anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a namespace.
+
+    Attributes:
+        name: what it is called.
+        value: None if there is nothing to measure it by.
+        unit: what it is counted in; a share lies in [0, 1].
+        meaning: in one line.
+        under: the value below which to worry; None: a low value is no worry.
+        over: the value above which to worry; None: a high value is no worry.
+
+    Examples:
+        >>> _ = memory.add("Tea is served at four")
+        >>> figure = memory.admin.health("default").figure("parked")
+        >>> figure.value, figure.worry, figure.when, figure.shown
+        (0, False, 'over 0', '0 notes')
+    """
+
+    name: str
+    value: float | None
+    unit: str
+    meaning: str
+    under: float | None = None
+    over: float | None = None
+
+    @property
+    def worry(self) -> bool:
+        """Whether the value is out of its bounds."""
+        if self.value is None:
+            return False
+        low = self.under is not None and self.value < self.under
+        return low or (self.over is not None and self.value > self.over)
+
+    @property
+    def when(self) -> str:
+        """When to worry, in words; empty for a figure without bounds."""
+        bounds = (("under", self.under), ("over", self.over))
+        return " or ".join(f"{side} {bound:,g}" for side, bound in bounds if bound is not None)
+
+    @property
+    def shown(self) -> str:
+        """The value with its unit, for people."""
+        if self.value is None:
+            return "-"
+        number = f"{self.value:,}" if isinstance(self.value, int) else f"{self.value:,.2f}"
+        return number if self.unit == "share" else f"{number} {self.unit}"
+
+    def __str__(self) -> str:
+        worry = f" (worry {self.when})" if self.when else ""
+        return (
+            f"{'!' if self.worry else ' '} {self.name:<16} {self.shown:>16}  {self.meaning}{worry}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Health(Mapping[str, float]):
     """How a memory, or one namespace of it, is doing: names to numbers.
 
-    Among them are the notes by status (those that occur), the figures that could be measured, and
-    the events. `pandas.DataFrame([dict(health)])` has a column for each; as text it is a report.
+    It maps statuses that occur, figures that could be measured, and events to their numbers.
+    `pandas.DataFrame([dict(health)])` has a column for each; as text it is a report.
 
     Attributes:
-        namespace: None for the whole memory, of which there are no figures.
+        namespace: None for the whole memory, which has no figures.
         counts: notes by status.
         events: what was dropped, failed or redone, in any namespace, since this memory was opened.
         figures: in the order in which they are shown.
@@ -74,7 +129,7 @@ class Health(Mapping[str, float]):
 
     @property
     def worries(self) -> tuple[Figure, ...]:
-        """The figures that are beyond what they should be."""
+        """The figures that are out of their bounds."""
         return tuple(each for each in self.figures if each.worry)
 
     def figure(self, name: str) -> Figure:
@@ -107,53 +162,34 @@ class Health(Mapping[str, float]):
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Lenses:
-    """What the notes are looked at through; see `Vitals`."""
-
-    same: Callable[[Note], Hashable]
-    covers: Callable[[str], bool]
-
-
-async def measure(
-    io: IO, namespace: Namespace, policy: Policy, ledger: Ledger, lenses: Lenses, *, kept: bool
-) -> Health:
+async def measure(io: IO, namespace: Namespace, ledger: Ledger, metrics: Metrics) -> Health:
     """The full report of a namespace; reads all its notes and their histories, page by page.
 
-    kept: whether the memory looks after its notes by itself. Raises StoreError.
+    metrics: empty ones. Raises StoreError.
     """
-    vitals = Vitals(io.now(), policy, lenses.same, lenses.covers)
-    counts: dict[str, int] = {}
-    unreadable = 0
     after: str | None = None
     while page := await io.engine.scroll(within(namespace), limit=_PAGE, after=after):
         records = await records_of(io, [point.id for point in page])
         for point in page:
             try:
-                note = note_from(point)
-                vitals.see(entry_of(note, records[note.id]))
+                metrics.add(entry_of(note_from(point), records[point.id]))
             except DAMAGED:
-                unreadable += 1
-            else:
-                counts[str(note.status)] = counts.get(str(note.status), 0) + 1
+                metrics.unreadable += 1
         after = page[-1].id
-        # Whoever else is on the loop has a turn.
+        # Let other tasks of the event loop run.
         await io.sleep(0)
-    looked = await read_progress(io, namespace)
-    told = Told(
-        counts=dict(sorted(counts.items())),
-        unreadable=unreadable,
-        proposals=await io.engine.count(waiting(namespace)),
-        uncounted=await count_since(io, namespace, looked.uses),
-        echo=await _echo(io, namespace, policy),
-        usage=(await read_usage(io, ledger, namespace, None)).total,
-        looked_after=kept or looked.done is not None,
-    )
-    return Health(namespace, told.counts, ledger.events(), figures(vitals, told, policy))
+    progress = await read_progress(io, namespace)
+    metrics.maintained |= progress.done is not None
+    metrics.proposals = await io.engine.count(waiting(namespace))
+    metrics.uncounted = await count_since(io, namespace, progress.uses)
+    metrics.echo = await _echo(io, namespace, metrics.policy)
+    metrics.usage = (await read_usage(io, ledger, namespace, None)).total
+    counts = dict(sorted(metrics.counts.items()))
+    return Health(namespace, counts, ledger.events(), figures(metrics))
 
 
 async def _echo(io: IO, namespace: Namespace, policy: Policy) -> float | None:
-    """The index; None without links, or where one of the notes it is taken from is damaged."""
+    """The echo index; None without links, or if a note that it needs is damaged."""
     try:
         clusters, links = await clusters_of(io, namespace, policy)
     except StoreError:
@@ -161,3 +197,113 @@ async def _echo(io: IO, namespace: Namespace, policy: Policy) -> float | None:
     except DAMAGED:
         return None
     return echo_index(clusters, links) if links else None
+
+
+def figures(metrics: Metrics) -> tuple[Figure, ...]:
+    """The table: every figure with its unit, what it means and when to worry.
+
+    Bounds that assume maintenance, reported uses or more than a few notes apply only with them.
+    """
+    policy = metrics.policy
+    maintained, used = metrics.maintained, metrics.clean + metrics.conflicting > 0
+    several = len(metrics.formed) >= _FEW
+    active, idle = policy.active.days, policy.idle.days
+
+    def row(
+        name: str, unit: str, meaning: str, under: float | None = None, over: float | None = None
+    ) -> Figure:
+        return Figure(name, metrics.value(name), unit, meaning, under, over)
+
+    def notes(name: str, meaning: str, over: float | None = None) -> Figure:
+        return row(name, "notes", meaning, over=over)
+
+    def share(name: str, of: str, under: float | None = None, over: float | None = None) -> Figure:
+        return row(name, "share", f"share of the {of}", under, over)
+
+    return (
+        # What is stored.
+        notes("notes", "all that are stored"),
+        notes("unreadable", "damaged; see check() and repair()", over=0),
+        notes("formed", "understood and linked"),
+        notes("plain", "kept as they are, not to be formed"),
+        notes("archived", "set aside; restore() brings back"),
+        notes(
+            "short", "believed for days unless confirmed", policy.most_short if maintained else None
+        ),
+        notes("mid", "believed for weeks"),
+        notes("long", "believed for years"),
+        # What waits for a worker or a person.
+        notes("raw", "wait to be formed; resume() does it now"),
+        row("oldest_wait", "hours", "how long the oldest of them waits", over=1.0),
+        notes("parked", "given up after failures; see retry()", over=0),
+        notes("quarantined", "open audits: out of recall until resolve(); see audits()", over=0),
+        notes(
+            "contested",
+            "another note says otherwise, and nobody settled it; see resolve()",
+            over=20,
+        ),
+        row(
+            "proposals",
+            "changes",
+            "wait because who proposed them is believed less; see proposals()",
+            over=20,
+        ),
+        row(
+            "uncounted",
+            "reports",
+            "of use that are not in these figures yet; maintain() counts them",
+            over=1000,
+        ),
+        # How notes are linked.
+        row(
+            "links_per_note",
+            "links",
+            "a note; few leave little to follow from a hit",
+            0.5 if several else None,
+        ),
+        share("orphans", "formed notes without a link either way", over=0.5 if several else None),
+        row(
+            "echo",
+            "share",
+            "share of link weight inside clusters of like notes, less what chance gives",
+            over=policy.echo,
+        ),
+        share(
+            "duplicates",
+            "notes near-identical to another; consolidate() merges what it can",
+            over=0.1,
+        ),
+        share("foreign_script", "notes in a script that the embedder does not know", over=0.05),
+        # How notes are believed and used.
+        row(
+            "confidence",
+            "share",
+            "how far notes are believed, on average",
+            0.2 if maintained else None,
+        ),
+        share("activity", f"notes used in {active} days", 0.02 if used else None),
+        share(
+            "idle_mid",
+            f"mid notes neither confirmed nor used in {idle} days",
+            over=0.5 if used else None,
+        ),
+        share("stability", f"mid and long notes not revised in {active} days", under=0.7),
+        share("plasticity", f"notes made in {active} days that changed an older one", over=0.9),
+        share("consistency", "uses that did not contradict what is so", under=0.8),
+        share(
+            "transparency",
+            "changes with cause, before and after; see check() and repair()",
+            under=1.0,
+        ),
+        share(
+            "traceability",
+            "conflicts whose other note is there; see check() and repair()",
+            under=1.0,
+        ),
+        # What models cost.
+        row("calls_per_note", "calls", "of the model, for each note that is stored", over=4),
+        row(
+            "tokens_per_note", "tokens", "read and written by the model, for each note", over=10_000
+        ),
+        row("seconds_per_note", "seconds", "waited for the model, for each note", over=30),
+    )

@@ -1,7 +1,8 @@
 """The lines of an export: a note with its history as JSON, written and read.
 
-A line names notes by their keys, so it means the same in any namespace. Reading checks everything,
-since anyone may have written a line; what `import_` gets can be stored.
+A line names notes by their keys, never by ids, so it means the same in any namespace and cannot
+name a note of another one. It has no vectors, and nothing else that follows from the texts.
+Reading checks everything, since anyone may have written a line; what it returns can be stored.
 """
 
 import json
@@ -35,24 +36,19 @@ _REVISIONS = Type(tuple, Type(Revision, is_record=True))
 
 
 def header_line(namespace: Namespace, package: str) -> str:
-    return _dumps(
-        {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "namespace": list(namespace),
-            "package": package,
-        }
-    )
+    labels = list(namespace)
+    versions = {"format": FORMAT, "format_version": FORMAT_VERSION}
+    return _dumps({**versions, "namespace": labels, "package": package})
 
 
 def note_line(entry: Entry, keys: Mapping[str, str]) -> str:
     """keys: those of all notes that the entry refers to, by id."""
-    # What was counted of uses here is not what is counted elsewhere.
+    # Which uses were counted is known to this store only.
     life = replace(entry.note.life, counted=0)
     note = replace(entry.note, links=entry.note.outgoing, revision=None, life=life)
-    lines = _Lines(keys={**keys, note.id: note.key})
-    revisions = [lines.write_fields(revision) for revision in entry.revisions]
-    return _dumps({**lines.write_fields(note), "revisions": revisions})
+    codec = _LineCodec(keys={**keys, note.id: note.key})
+    revisions = [codec.write_fields(revision) for revision in entry.revisions]
+    return _dumps({**codec.write_fields(note), "revisions": revisions})
 
 
 def _dumps(data: Any) -> str:
@@ -84,11 +80,11 @@ def _no_number(name: str) -> Any:
 
 def read_header(data: Any) -> Namespace:
     """The namespace that the lines after this one were exported from."""
-    if not isinstance(data, dict) or cast("dict[str, Any]", data).get("format") != FORMAT:
+    header = cast("dict[str, Any]", data if isinstance(data, dict) else {})
+    if header.get("format") != FORMAT:
         raise InvalidInputError(
             f'the first line is no header of an export, {{"format": "{FORMAT}", …}}'
         )
-    header = cast("dict[str, Any]", data)
     if header.get("format_version") != FORMAT_VERSION:
         raise InvalidInputError(
             f"it has version {str(header.get('format_version'))[:40]} of the format, and this "
@@ -102,26 +98,26 @@ def read_header(data: Any) -> Namespace:
 
 def read_entry(data: Any, namespace: Namespace) -> Entry:
     """The note of a line, as one of `namespace`. Raises InvalidInputError if it is invalid."""
-    lines = _Lines(namespace=namespace)
+    codec = _LineCodec(namespace=namespace)
     fields = dict(_object("note", data))
     given = fields.pop("revisions", [])
     known = {
         Mark.NAMESPACE: namespace,
         Mark.OWN_ID: note_id(namespace, _text("key", fields.get("key", ""))),
     }
-    revisions = cast("tuple[Revision, ...]", lines.read(_REVISIONS, given, known, "revisions"))
+    revisions = cast("tuple[Revision, ...]", codec.read(_REVISIONS, given, known, "revisions"))
     for number, (one, next_) in enumerate(pairwise(revisions), 1):
         if next_.version <= one.version:
             raise InvalidInputError(f"revisions[{number}] is not newer than the one before it")
     if "revision" in fields:
         raise InvalidInputError("note has an unknown field 'revision'")
-    read = cast("Note", lines.read_fields(Note, fields, known, "note"))
+    read = cast("Note", codec.read_fields(Note, fields, known, "note"))
     note = replace(
         read, revision=revisions[-1] if revisions else None, life=replace(read.life, counted=0)
     )
     _check_whole(note)
     if note.status is Status.FORMED and note.content and not (note.keywords or note.context):
-        # Formed by nobody: to be formed here.
+        # Nobody formed it, so it is formed here.
         note = replace(note, status=Status.RAW, attempts=0)
     return Entry(note, revisions[:-1])
 
@@ -137,16 +133,15 @@ def _check_whole(note: Note) -> None:
         if not note.parts and note.status is Status.RAW:
             raise InvalidInputError("parts is empty, so there is nothing to form, yet it is raw")
     targets = [link.to for link in note.links]
-    for number, target in enumerate(targets):
-        if target in targets[:number]:
-            raise InvalidInputError(f"links[{number}] leads where another link leads")
+    if len(set(targets)) < len(targets):
+        raise InvalidInputError("two of its links lead to the same note")
     if note.revision is not None and note.revision.version > note.version:
         raise InvalidInputError(
             f"its version is {note.version}, behind its revision {note.revision.version}"
         )
 
 
-class _Lines(TextCodec):
+class _LineCodec(TextCodec):
     """The codec of lines: keys for ids, and every value checked.
 
     keys: those of all notes that are named, by id. namespace: where the notes are read into.
@@ -221,7 +216,10 @@ class _Lines(TextCodec):
         if kind.base is datetime:
             return _time(where, data)
         if kind.base is timedelta:
-            return _span(where, data)
+            span = timedelta(seconds=_number(where, data, float, _SPAN))
+            if not span:
+                raise InvalidInputError(f"{where} is no time at all")
+            return span
         if kind.base in (int, float):
             return _number(where, data, kind.base, kind.mark)
         is_enum = issubclass(kind.base, StrEnum)
@@ -272,13 +270,6 @@ def _number(where: str, value: Any, kind: type, bounds: Bounds) -> int | float:
             return float(value)
     limits = f"from {low} to below {high}" if kind is int else f"from {low} to {high}"
     raise InvalidInputError(f"{where} is not a {'whole ' if kind is int else ''}number {limits}")
-
-
-def _span(where: str, value: Any) -> timedelta:
-    span = timedelta(seconds=_number(where, value, float, _SPAN))
-    if not span:
-        raise InvalidInputError(f"{where} is no time at all")
-    return span
 
 
 def _time(where: str, value: Any) -> datetime:

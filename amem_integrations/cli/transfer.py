@@ -11,7 +11,7 @@ from typing import Annotated, BinaryIO, Literal
 
 import typer
 
-from amem_integrations.admin.import_ import beginning
+from amem_integrations.admin.transfer import check_beginning
 from amem_integrations.cli import terminal
 from amem_integrations.cli.options import MEMORY, NAMESPACE, Target, command, namespace_of
 from amem_integrations.errors import InvalidInputError, InvalidLineError, StoreWriteError
@@ -80,7 +80,7 @@ def import_(
     with _open(file, "rb") as source:
         try:
             # No memory is made for lines that do not begin as an export does.
-            lines = beginning(source, namespace)
+            lines = check_beginning(source, namespace)
             with target.open(create=True) as memory, terminal.working("Importing"):
                 imported = memory.admin.import_(lines, namespace=namespace, replace=replace)
         except InvalidLineError as error:

@@ -4,13 +4,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from amem_integrations import __version__
-from amem_integrations.admin import import_ as importing
 from amem_integrations.admin import repair as repairing
+from amem_integrations.admin import transfer
 from amem_integrations.admin.check import Finding, check
 from amem_integrations.admin.copy import copy
-from amem_integrations.admin.export import export
-from amem_integrations.admin.health import Health, Lenses, measure
-from amem_integrations.admin.import_ import Imported, Lines
+from amem_integrations.admin.health import Health, measure
+from amem_integrations.admin.metrics import Metrics
+from amem_integrations.admin.transfer import Imported, Lines, export
 from amem_integrations.core.io import IO, async_form, run, sync_form
 from amem_integrations.core.namespace import as_namespace
 from amem_integrations.errors import InvalidInputError
@@ -18,7 +18,6 @@ from amem_integrations.formation import pipeline
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.memory import operations
 from amem_integrations.memory.operations import MemoryPart, NamespaceLike, Progress
-from amem_integrations.recall.rerank import same_as
 from amem_integrations.revisions import forget as forgetting
 from amem_integrations.revisions.forget import Forgotten, forget_namespace
 
@@ -107,9 +106,13 @@ class Admin(MemoryPart):
         ledger = wiring.settings.ledger
         if namespace is None:
             return Health(None, await operations.counts(io, None), ledger.events())
-        lenses = Lenses(same_as, wiring.covers)
-        policy, kept = wiring.policy or DEFAULT_POLICY, wiring.policy is not None
-        return await measure(io, as_namespace(namespace), policy, ledger, lenses, kept=kept)
+        metrics = Metrics(
+            io.now(),
+            wiring.policy or DEFAULT_POLICY,
+            wiring.covers,
+            maintained=wiring.policy is not None,
+        )
+        return await measure(io, as_namespace(namespace), ledger, metrics)
 
     def count_event(self, event: str) -> None:
         """Count an event, such as what an adapter skipped, for `health` to show.
@@ -209,8 +212,8 @@ class Admin(MemoryPart):
         wiring = self._wiring
         home = None if namespace is None else as_namespace(namespace)
         try:
-            imported = await importing.import_(
-                io, lines, wiring.analyst_name, namespace=home, replace_held=replace
+            imported = await transfer.import_(
+                io, lines, wiring.analyst_name, namespace=home, overwrite=replace
             )
         finally:
             # Also for what was imported before a line was found broken.

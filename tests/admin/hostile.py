@@ -9,106 +9,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_PEOPLE = [
-    "Aisha",
-    "Bruno",
-    "Carmen",
-    "Dmitri",
-    "Elena",
-    "Farid",
-    "Greta",
-    "Hassan",
-    "Ingrid",
-    "Jorge",
-    "Keiko",
-    "Lars",
-    "Marisol",
-    "Nikhil",
-    "Olga",
-    "Pedro",
-    "Quentin",
-    "Rosa",
-    "Stefan",
-    "Tamsin",
-    "Umberto",
-    "Vera",
-    "Wendell",
-    "Ximena",
-    "Yusuf",
-    "Zelda",
-    "Anselm",
-    "Bettina",
-    "Casimir",
-    "Dolores",
-]
-_PROJECTS = [
-    "Alpenrose",
-    "Basalt",
-    "Cormorant",
-    "Driftwood",
-    "Ember",
-    "Foxglove",
-    "Gneiss",
-    "Heron",
-    "Isthmus",
-    "Juniper",
-    "Kestrel",
-    "Lantern",
-    "Marram",
-    "Nautilus",
-    "Obsidian",
-    "Ptarmigan",
-    "Quarry",
-    "Redstart",
-    "Saltmarsh",
-    "Tundra",
-    "Umbra",
-    "Viaduct",
-    "Whimbrel",
-    "Xylem",
-    "Yarrow",
-    "Zephyr",
-    "Archipelago",
-    "Bramble",
-    "Cinder",
-    "Dolomite",
-]
-_JOBS = [
-    "welder",
-    "botanist",
-    "notary",
-    "surveyor",
-    "midwife",
-    "bookbinder",
-    "glazier",
-    "cartographer",
-]
-_INSTRUMENTS = [
-    "cello",
-    "accordion",
-    "oboe",
-    "banjo",
-    "harpsichord",
-    "trombone",
-    "zither",
-    "clarinet",
-]
-_PETS = ["greyhound", "parrot", "tortoise", "ferret", "terrier", "goose"]
-_CITIES = [
-    "Bergen",
-    "Porto",
-    "Tbilisi",
-    "Krakow",
-    "Cork",
-    "Riga",
-    "Ghent",
-    "Trieste",
-    "Bilbao",
-    "Tartu",
-]
-_MONTHS = ["January", "March", "April", "June", "July", "September", "October", "November"]
-_FOODS = ["walnuts", "celery", "shellfish", "gluten", "mushrooms", "mustard"]
-_DATABASES = ["Postgres", "MariaDB", "Cassandra", "SQLite", "DuckDB", "Redis"]
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_PEOPLE = _words("""
+    Aisha Bruno Carmen Dmitri Elena Farid Greta Hassan Ingrid Jorge Keiko Lars Marisol Nikhil
+    Olga Pedro Quentin Rosa Stefan Tamsin Umberto Vera Wendell Ximena Yusuf Zelda Anselm Bettina
+    Casimir Dolores
+""")
+_PROJECTS = _words("""
+    Alpenrose Basalt Cormorant Driftwood Ember Foxglove Gneiss Heron Isthmus Juniper Kestrel
+    Lantern Marram Nautilus Obsidian Ptarmigan Quarry Redstart Saltmarsh Tundra Umbra Viaduct
+    Whimbrel Xylem Yarrow Zephyr Archipelago Bramble Cinder Dolomite
+""")
+_JOBS = _words("welder botanist notary surveyor midwife bookbinder glazier cartographer")
+_INSTRUMENTS = _words("cello accordion oboe banjo harpsichord trombone zither clarinet")
+_PETS = _words("greyhound parrot tortoise ferret terrier goose")
+_CITIES = _words("Bergen Porto Tbilisi Krakow Cork Riga Ghent Trieste Bilbao Tartu")
+_MONTHS = _words("January March April June July September October November")
+_FOODS = _words("walnuts celery shellfish gluten mushrooms mustard")
+_DATABASES = _words("Postgres MariaDB Cassandra SQLite DuckDB Redis")
 _CAUSES = (
     "the disk is full",
     "two users save at once",
