@@ -79,15 +79,15 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredNote:
     """All that is stored of a note.
 
-    homes: the namespaces of the notes that it refers to and that exist.
+    namespaces: the namespaces of the notes that it refers to and that exist.
     """
 
     point: Point
     records: Sequence[Point]
-    homes: Mapping[str, Namespace]
+    namespaces: Mapping[str, Namespace]
 
 
 async def check(io: IO) -> list[Finding]:
@@ -107,18 +107,18 @@ async def check(io: IO) -> list[Finding]:
     after: str | None = None
     # Not by a field, as the index of that may be what is damaged.
     while page := await io.engine.scroll(EVERYTHING, limit=_PAGE, after=after, fields=FIELDS):
-        unindexed += [Finding(id, UNINDEXED, field) for id, field in await _not_found(io, page)]
+        unindexed += [Finding(id, UNINDEXED, field) for id, field in await _unindexed(io, page)]
         notes = [point.id for point in page if point.payload.get("kind") == "note"]
-        for kept in await read(io, notes):
-            if examine(kept):
+        for stored in await read(io, notes):
+            if examine(stored):
                 findings += [
-                    found for again in await read(io, [kept.point.id]) for found in examine(again)
+                    found for again in await read(io, [stored.point.id]) for found in examine(again)
                 ]
         after = page[-1].id
     return unindexed or findings + await _orphans(io)
 
 
-async def read(io: IO, note_ids: Sequence[str]) -> list[Kept]:
+async def read(io: IO, note_ids: Sequence[str]) -> list[StoredNote]:
     """What is stored of those of the notes that are there."""
     points = [
         point for point in await io.engine.get(note_ids, vectors=True) if "ns" in point.payload
@@ -126,30 +126,30 @@ async def read(io: IO, note_ids: Sequence[str]) -> list[Kept]:
     if not points:
         return []
     records = await records_of(io, [point.id for point in points])
-    named = {id for point in points for id in _named(point, records[point.id])}
-    homes = await _homes(io, named)
-    return [Kept(point, records[point.id], homes) for point in points]
+    named = {id for point in points for id in _references(point, records[point.id])}
+    namespaces = await _namespaces_of(io, named)
+    return [StoredNote(point, records[point.id], namespaces) for point in points]
 
 
-def _named(point: Point, records: Sequence[Point]) -> set[str]:
+def _references(point: Point, records: Sequence[Point]) -> set[str]:
     try:
-        return entry_of(sound(point)[0], records).references
+        return entry_of(readable_note(point)[0], records).references
     except DAMAGED:
         return set()
 
 
-async def _homes(io: IO, note_ids: Collection[str]) -> dict[str, Namespace]:
+async def _namespaces_of(io: IO, note_ids: Collection[str]) -> dict[str, Namespace]:
     wanted = sorted(id for id in note_ids if is_id(id))
-    homes: dict[str, Namespace] = {}
+    namespaces: dict[str, Namespace] = {}
     for start in range(0, len(wanted), _PAGE):
         page = wanted[start : start + _PAGE]
         points = await io.engine.scroll(both(_NOTE, ids(page)), limit=len(page), fields=("ns",))
         for point in points:
             # One that cannot be read is there all the same.
             with suppress(ValueError, TypeError):
-                homes[point.id] = ()
-                homes[point.id] = decode(point.payload["ns"])
-    return homes
+                namespaces[point.id] = ()
+                namespaces[point.id] = decode(point.payload["ns"])
+    return namespaces
 
 
 async def _orphans(io: IO) -> list[Finding]:
@@ -171,8 +171,8 @@ async def _orphans(io: IO) -> list[Finding]:
 
 async def _without_note(io: IO, records: Sequence[Point]) -> list[Point]:
     needed = {point.id: _needed(point) for point in records}
-    homes = await _homes(io, {id for each in needed.values() for id in each})
-    return [point for point in records if not needed[point.id] <= homes.keys()]
+    namespaces = await _namespaces_of(io, {id for each in needed.values() for id in each})
+    return [point for point in records if not needed[point.id] <= namespaces.keys()]
 
 
 def _needed(record: Point) -> set[str]:
@@ -186,7 +186,7 @@ def _needed(record: Point) -> set[str]:
 # -- indexes --------------------------------------------------------------------------------
 
 
-async def _not_found(io: IO, points: Sequence[Point]) -> list[tuple[str, str]]:
+async def _unindexed(io: IO, points: Sequence[Point]) -> list[tuple[str, str]]:
     """Return ids and fields of points that a query by that field does not find.
 
     The engine's index may be damaged. points: with all of FIELDS that they have.
@@ -207,7 +207,7 @@ async def _not_found(io: IO, points: Sequence[Point]) -> list[tuple[str, str]]:
     return missing
 
 
-async def index_again(io: IO, id: str, field: str) -> None:
+async def reindex(io: IO, id: str, field: str) -> None:
     """Write a field of a point again, which makes its index anew, unless it was changed."""
     for point in await io.engine.get([id]):
         stored = {field: point.payload.get(field)}
@@ -234,7 +234,7 @@ def _values(point: Point, field: str) -> list[Any]:
 # -- one note --------------------------------------------------------------------------------
 
 
-def sound(point: Point) -> tuple[Note, list[Finding]]:
+def readable_note(point: Point) -> tuple[Note, list[Finding]]:
     """The note in a point, without links that no note can have, and these as findings.
 
     Raises whatever reading it raises.
@@ -252,17 +252,17 @@ def sound(point: Point) -> tuple[Note, list[Finding]]:
     return note_from(replace(point, payload=payload)), findings
 
 
-def examine(kept: Kept) -> list[Finding]:
+def examine(stored: StoredNote) -> list[Finding]:
     """What is wrong with one note; pure."""
     try:
-        return _examine(kept)
+        return _examine(stored)
     except DAMAGED as error:
-        return [Finding(kept.point.id, "unreadable", type(error).__name__)]
+        return [Finding(stored.point.id, "unreadable", type(error).__name__)]
 
 
-def _examine(kept: Kept) -> list[Finding]:
-    point = kept.point
-    note, findings = sound(point)
+def _examine(stored: StoredNote) -> list[Finding]:
+    point = stored.point
+    note, findings = readable_note(point)
 
     def found(what: str, detail: str = "") -> None:
         findings.append(Finding(note.id, what, detail))
@@ -273,39 +273,39 @@ def _examine(kept: Kept) -> list[Finding]:
         found("empty", "formed, yet nothing was understood")
     linked = {link.to for link in note.outgoing}
     for link in note.outgoing:
-        if link.to not in kept.homes:
+        if link.to not in stored.namespaces:
             found("dangling-link", link.to)
-        elif kept.homes[link.to] != note.namespace:
+        elif stored.namespaces[link.to] != note.namespace:
             found("foreign-link", link.to)
-    entry = entry_of(note, kept.records)
+    entry = entry_of(note, stored.records)
     for id in sorted(entry.references - linked):
-        if kept.homes.get(id) != note.namespace:
+        if stored.namespaces.get(id) != note.namespace:
             found("stale-influence", id)
-    findings += _history(entry, kept.records)
+    findings += _history(entry, stored.records)
     expected = note_point(note, (), None).payload
     for name, missing in DERIVED.items():
-        if not _alike(point.payload.get(name, missing), expected.get(name, missing)):
+        if not _is_equal(point.payload.get(name, missing), expected.get(name, missing)):
             found("derived", name)
     if not _fits(note, len(point.dense)):
         found("vectors", f"{len(point.dense)} for {len(passages(note))} passages")
     return findings
 
 
-def _alike(held: Any, expected: Any) -> bool:
+def _is_equal(stored: Any, expected: Any) -> bool:
     """Whether they are equal; an engine does not keep every digit of a number."""
     match expected:
         case float():
-            return isinstance(held, int | float) and math.isclose(held, expected, rel_tol=1e-9)
+            return isinstance(stored, int | float) and math.isclose(stored, expected, rel_tol=1e-9)
         case list():
             pairs = cast("list[Any]", expected)
-            return len(held) == len(pairs) and all(map(_alike, held, pairs))
+            return len(stored) == len(pairs) and all(map(_is_equal, stored, pairs))
         case dict():
             wanted = cast("dict[str, Any]", expected)
-            return held.keys() == wanted.keys() and all(
-                _alike(held[name], value) for name, value in wanted.items()
+            return stored.keys() == wanted.keys() and all(
+                _is_equal(stored[name], value) for name, value in wanted.items()
             )
         case _:
-            return held == expected
+            return stored == expected
 
 
 def _history(entry: Entry, records: Sequence[Point]) -> list[Finding]:

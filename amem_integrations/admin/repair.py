@@ -13,12 +13,12 @@ from amem_integrations.admin.check import (
     ORPHANED,
     UNINDEXED,
     Finding,
-    Kept,
+    StoredNote,
     check,
     examine,
-    index_again,
     read,
-    sound,
+    readable_note,
+    reindex,
 )
 from amem_integrations.core.filters import both, ids, match
 from amem_integrations.core.io import IO
@@ -63,17 +63,21 @@ async def repair(io: IO, analyst: str, findings: Iterable[Finding] | None = None
     fields and vectors made anew, indexes filled again. A formed note that says nothing becomes raw.
     """
     suspects = list(await check(io) if findings is None else findings)
-    if unindexed := [each for each in suspects if each.what == UNINDEXED]:
-        for each in unindexed:
-            await index_again(io, each.note_id, each.detail)
+    if unindexed := [finding for finding in suspects if finding.what == UNINDEXED]:
+        for finding in unindexed:
+            await reindex(io, finding.note_id, finding.detail)
         left = await check(io)
-        more = await repair(io, analyst, [each for each in left if each.what != UNINDEXED])
-        again = [replace(each, mended=each not in left) for each in unindexed]
+        more = await repair(io, analyst, [finding for finding in left if finding.what != UNINDEXED])
+        again = [replace(finding, mended=finding not in left) for finding in unindexed]
         return replace(more, findings=[*again, *more.findings])
-    done = [replace(each, mended=True) for each in suspects if each.what == ORPHANED["proposal"]]
+    done = [
+        replace(finding, mended=True)
+        for finding in suspects
+        if finding.what == ORPHANED["proposal"]
+    ]
     if done:
-        await io.engine.delete(ids([each.detail for each in done]))
-        suspects = [each for each in suspects if each.what != ORPHANED["proposal"]]
+        await io.engine.delete(ids([finding.detail for finding in done]))
+        suspects = [finding for finding in suspects if finding.what != ORPHANED["proposal"]]
     unformed: dict[Namespace, list[str]] = {}
     for note_id in dict.fromkeys(finding.note_id for finding in suspects):
         done += await _mend(io, note_id, analyst, unformed)
@@ -86,19 +90,19 @@ async def _mend(
     seen: dict[Finding, None] = {}
     left: list[Finding] = []
     for _ in range(_ROUNDS):
-        kept = await read(io, [note_id])
-        left = examine(kept[0]) if kept else await _orphans(io, note_id)
+        stored = await read(io, [note_id])
+        left = examine(stored[0]) if stored else await _orphans(io, note_id)
         seen |= dict.fromkeys(left)
-        mendable = [each for each in left if each.what not in _UNMENDABLE]
-        if not mendable or any(each.what == "unreadable" for each in left):
+        mendable = [finding for finding in left if finding.what not in _UNMENDABLE]
+        if not mendable or any(finding.what == "unreadable" for finding in left):
             break
-        if not kept:
-            await io.engine.delete(ids([each.detail for each in mendable]))
+        if not stored:
+            await io.engine.delete(ids([finding.detail for finding in mendable]))
             continue
-        home = sound(kept[0].point)[0].namespace
-        for id in await _mend_once(io, kept[0], mendable, analyst):
+        home = readable_note(stored[0].point)[0].namespace
+        for id in await _mend_once(io, stored[0], mendable, analyst):
             unformed.setdefault(home, []).append(id)
-    return [replace(each, mended=each not in left) for each in seen]
+    return [replace(finding, mended=finding not in left) for finding in seen]
 
 
 async def _orphans(io: IO, note_id: str) -> list[Finding]:
@@ -107,60 +111,62 @@ async def _orphans(io: IO, note_id: str) -> list[Finding]:
     return [Finding(note_id, "orphaned-revision", point.id) for point in points]
 
 
-async def _mend_once(io: IO, kept: Kept, findings: list[Finding], analyst: str) -> tuple[str, ...]:
+async def _mend_once(
+    io: IO, stored: StoredNote, findings: list[Finding], analyst: str
+) -> tuple[str, ...]:
     """Mend some of what was found; returns the ids of notes that are to be formed again."""
-    note = sound(kept.point)[0]
-    what = {each.what for each in findings}
-    orphans = [each.detail for each in findings if each.what == "orphaned-revision"]
-    misplaced = [each.detail for each in findings if each.what in _MISPLACED]
+    note = readable_note(stored.point)[0]
+    what = {finding.what for finding in findings}
+    orphans = [finding.detail for finding in findings if finding.what == "orphaned-revision"]
+    misplaced = [finding.detail for finding in findings if finding.what in _MISPLACED]
     if orphans:
         await io.engine.delete(ids(orphans))
     elif "derived" in what:
-        await _derive(io, kept, note)
+        await _derive(io, stored, note)
     elif what & _IMPOSSIBLE:
         # Until they are gone, the note cannot be read by anybody else.
         links = [link_json(link) for link in note.outgoing]
         await io.engine.patch(note.id, {"links": links}, expect={"version": note.version})
-        await _rewritten(io, kept, note, findings, analyst)
+        await _rewritten(io, stored, note, findings, analyst)
     elif misplaced:
-        return await _without(io, kept, note, misplaced, analyst)
+        return await _without(io, stored, note, misplaced, analyst)
     elif what & _REWRITTEN:
-        return await _rewritten(io, kept, note, findings, analyst)
+        return await _rewritten(io, stored, note, findings, analyst)
     elif "vectors" in what:
         points = await embedded_points(io, [replace(note, version=note.version + 1)])
         await io.engine.commit(points, expect={note.id: as_read(note)})
     return ()
 
 
-async def _derive(io: IO, kept: Kept, note: Note) -> None:
+async def _derive(io: IO, stored: StoredNote, note: Note) -> None:
     made = note_point(note, (), None).payload
-    held = kept.point.payload
+    payload = stored.point.payload
     fields = {
         name: made.get(name, missing)
         for name, missing in DERIVED.items()
-        if name in made or name in held
+        if name in made or name in payload
     }
     await io.engine.patch(note.id, fields, expect={"version": note.version})
-    for record in kept.records:
+    for record in stored.records:
         version = record.payload["version"]
         made = revision_point(note, revision_from(record.payload["revision"])).payload
         await io.engine.patch(record.id, made, expect={"version": version})
 
 
 async def _without(
-    io: IO, kept: Kept, note: Note, misplaced: list[str], analyst: str
+    io: IO, stored: StoredNote, note: Note, misplaced: list[str], analyst: str
 ) -> tuple[str, ...]:
     """Take back what came of notes that are gone, or that are of another namespace."""
     total = Retraction()
     for gone in misplaced:
-        if gone not in kept.homes:
+        if gone not in stored.namespaces:
             # An erasure that was broken off is completed, in other notes as well.
             with suppress(LookupError, TypeError, ValueError):
                 # They may be too damaged for that.
                 total += await retract(io, gone, note.namespace, analyst)
     if total != Retraction():
         return total.unformed
-    chain = list(entry_of(note, kept.records).revisions)
+    chain = list(entry_of(note, stored.records).revisions)
     rest, clean = note, chain
     for gone in misplaced:
         rest, clean = without(rest, clean, gone)
@@ -170,12 +176,12 @@ async def _without(
 
 
 async def _rewritten(
-    io: IO, kept: Kept, note: Note, findings: list[Finding], analyst: str
+    io: IO, stored: StoredNote, note: Note, findings: list[Finding], analyst: str
 ) -> tuple[str, ...]:
     rest = note
-    if any(each.what == "empty" for each in findings):
+    if any(finding.what == "empty" for finding in findings):
         rest = note.evolve(status=Status.RAW, attempts=0, last_error=None)
-    chain = entry_of(note, kept.records).revisions
-    reason = ", ".join(sorted({each.what for each in findings}))
+    chain = entry_of(note, stored.records).revisions
+    reason = ", ".join(sorted({finding.what for finding in findings}))
     await rewrite(io, note, rest, chain, chain, analyst, kind="repaired", reason=reason)
     return (note.id,) if rest.status is not note.status else ()

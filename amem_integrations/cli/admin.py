@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from rich.console import Group, RenderableType
@@ -18,11 +18,13 @@ from amem_integrations.cli.options import (
     FOUND,
     MEMORY,
     NAMESPACE,
+    PLACE,
     Target,
     check_embedder,
     command,
     command_group,
     describe_empty,
+    labels_option,
     namespace_of,
     parse_time,
 )
@@ -67,9 +69,9 @@ def health(
     over = _parse_bounds("--fail-over", fail_over)
     with target.open() as memory, terminal.working("Reading every note"):
         report = memory.admin.health(target.namespace)
-        notes = memory.count(target.namespace)
-        shown = [] if notes else [terminal.plain(describe_empty(memory, target.namespace))]
-    failed = [*_failures(report, "under", under), *_failures(report, "over", over)]
+        stored = memory.count(target.namespace)
+        shown = [] if stored else [describe_empty(memory, target.namespace)]
+    failed = _failures(report, under, over)
     terminal.print_result(report.as_dict(), _health(target, report), *shown)
     for line in failed:
         terminal.console(stderr=True).print(line, soft_wrap=True)
@@ -120,7 +122,7 @@ def retry(target: Target) -> None:
         raise typer.Exit(FOUND)
 
 
-@command(group, ("location", "as_json", "collection", "api_key"), "amem admin copy -l ./a --to ./b")
+@command(group, PLACE, "amem admin copy -l ./a --to ./b")
 def copy(target: Target, to: To) -> None:
     """Copy a whole memory to another place.
 
@@ -132,7 +134,7 @@ def copy(target: Target, to: To) -> None:
 
 @command(
     group,
-    ("location", "as_json", "collection", "api_key"),
+    PLACE,
     "amem admin reembed -l ./memory --to ./other --embedder multilingual",
 )
 def reembed(
@@ -191,12 +193,7 @@ def usage(
     target: Target,
     labels: Annotated[
         list[str] | None,
-        typer.Option(
-            "--namespace",
-            "-n",
-            metavar="LABEL",
-            help="Whose; repeat it for several labels. Otherwise everybody's.",
-        ),
+        labels_option("Whose; repeat it for several labels. Otherwise everybody's."),
     ] = None,
     since: Annotated[
         str | None,
@@ -204,7 +201,7 @@ def usage(
     ] = None,
 ) -> None:
     """Show what model calls took: calls, tokens and seconds."""
-    start = None if since is None else parse_time(since, "--since")
+    start = parse_time(since, "--since")
     with target.open() as memory:
         report = memory.usage(namespace_of(labels), start)
     terminal.print_result(asdict(report), _usage(report))
@@ -213,12 +210,11 @@ def usage(
 def _print_findings(notes: int, findings: list[Finding], left: int) -> None:
     lines: list[RenderableType] = []
     for finding in findings:
-        about = ": ".join(terminal.plain(part) for part in (finding.what, finding.detail) if part)
+        about = f"{finding.what}: {finding.detail}" if finding.detail else finding.what
         mended = ", mended" if finding.mended else ""
-        lines.append(Text(f"{terminal.plain(finding.note_id)}  {about}{mended}"))
-    mended_count = sum(finding.mended for finding in findings)
-    verdict = f"{terminal.many(len(findings), 'finding')}" if findings else "all is well"
-    if mended_count:
+        lines.append(Text(f"{terminal.plain(finding.note_id)}  {terminal.plain(about)}{mended}"))
+    verdict = terminal.many(len(findings), "finding") if findings else "all is well"
+    if mended_count := sum(finding.mended for finding in findings):
         verdict += f", {mended_count} mended, {left} left"
     terminal.print_result(
         {"notes": notes, "findings": [asdict(finding) for finding in findings], "left": left},
@@ -265,24 +261,19 @@ def _parse_bounds(option: str, texts: list[str] | None) -> dict[str, float]:
     return bounds
 
 
-def _failures(
-    report: Health, side: Literal["under", "over"], bounds: dict[str, float]
-) -> list[str]:
-    """A line for each figure that is beyond its bound; one without a value never is.
+def _failures(report: Health, under: dict[str, float], over: dict[str, float]) -> list[str]:
+    """A line for each figure that is out of its bound; one without a value never is.
 
     Raises InvalidInputError for names that no figure has.
     """
-    figures = {figure.name: figure for figure in report.figures}
-    if unknown := sorted(bounds.keys() - figures.keys()):
+    figures = {figure.name: replace(figure, under=None, over=None) for figure in report.figures}
+    if unknown := sorted((under.keys() | over.keys()) - figures.keys()):
         raise InvalidInputError(
             f"No figure is called {', '.join(map(repr, unknown))}; there are {', '.join(figures)}."
         )
-    values = ((name, figures[name].value, bound) for name, bound in bounds.items())
-    return [
-        f"{name} is {value:g}, {side} {bound:g}."
-        for name, value, bound in values
-        if value is not None and (value < bound if side == "under" else value > bound)
-    ]
+    gates = [replace(figures[name], under=bound) for name, bound in under.items()]
+    gates += [replace(figures[name], over=bound) for name, bound in over.items()]
+    return [f"{gate.name} is {gate.value:g}, {gate.when}." for gate in gates if gate.worry]
 
 
 def _health(target: Target, report: Health) -> RenderableType:

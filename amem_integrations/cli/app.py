@@ -39,46 +39,48 @@ class Commands(TyperGroup):
             finally:
                 # A full disk or a reader that left shows here, and not once all is over.
                 sys.stdout.flush()
-        except AMemError as error:
-            _print_error(type(error).__name__, str(error), as_json)
-        except ModuleNotFoundError as error:
-            _print_error(type(error).__name__, _missing(error), as_json)
-        except OSError as error:
-            if error.errno == errno.EPIPE:
-                raise
-            about = f"{error.filename}: " if error.filename else ""
-            _print_error(type(error).__name__, f"{about}{error.strerror or error}.", as_json)
         except Exception as error:
+            if (message := _describe(error)) is not None:
+                _print_error(type(error).__name__, message, as_json)
+                raise typer.Exit(1) from None
             # What the parser refuses; its own class is not to be imported.
-            refused = getattr(error, "exit_code", None) == _USAGE
-            if refused and isinstance(message := getattr(error, "message", None), str):
+            if getattr(error, "exit_code", None) != _USAGE:
+                raise
+            if isinstance(given := getattr(error, "message", None), str):
                 # Among the arguments may be names of files, as the shell found them.
-                setattr(error, "message", terminal.plain(message))  # noqa: B010
-            if not as_json or not refused:
+                setattr(error, "message", terminal.plain(given))  # noqa: B010
+            if not as_json:
                 raise
             _print_error("UsageError", getattr(error, "format_message", error.__str__)(), as_json)
             raise typer.Exit(_USAGE) from None
-        raise typer.Exit(1) from None
+
+
+def _describe(error: Exception) -> str | None:
+    """What to say of an error that is no defect of the package; None for any other."""
+    match error:
+        case AMemError():
+            return str(error)
+        case ModuleNotFoundError() if "pip install" in str(error):
+            return str(error)
+        case ModuleNotFoundError():
+            return (
+                f"This needs the package {error.name}, which is not installed; the extras of "
+                "amem-integrations bring what its commands need."
+            )
+        case OSError() if error.errno != errno.EPIPE:
+            about = f"{error.filename}: " if error.filename else ""
+            return f"{about}{error.strerror or error}."
+        case _:
+            return None
 
 
 def _print_error(kind: str, message: str, as_json: bool) -> None:
     if as_json:
-        typer.echo(
-            terminal.to_json({"error": {"kind": kind, "message": message}}, indent=None), err=True
-        )
+        report = {"error": {"kind": kind, "message": message}}
+        typer.echo(terminal.to_json(report, indent=None), err=True)
         return
-    terminal.console(stderr=True).print(
-        Text.assemble(("amem: ", "bold red"), terminal.plain(message)), soft_wrap=True
-    )
-
-
-def _missing(error: ModuleNotFoundError) -> str:
-    if "pip install" in str(error):
-        return str(error)
-    return (
-        f"This needs the package {error.name}, which is not installed; the extras of "
-        "amem-integrations bring what its commands need."
-    )
+    shown = Text.assemble(("amem: ", "bold red"), terminal.plain(message))
+    terminal.console(stderr=True).print(shown, soft_wrap=True)
 
 
 app = typer.Typer(

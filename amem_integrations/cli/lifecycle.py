@@ -1,6 +1,8 @@
 """`amem lifecycle`: merge and archive notes, settle audits, accept or reject proposals."""
 
+import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Annotated, Literal
 
@@ -9,7 +11,7 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from amem_integrations.cli import terminal
+from amem_integrations.cli import display, terminal
 from amem_integrations.cli.notes import print_note
 from amem_integrations.cli.options import (
     FORMING,
@@ -20,7 +22,6 @@ from amem_integrations.cli.options import (
     command_group,
     find_id,
 )
-from amem_integrations.cli.shapes import audit_shape, proposal_shape
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.consolidation import SIMILARITY
@@ -85,11 +86,9 @@ def archive(
     reason: Annotated[str, typer.Option(help="Why, for its history.")] = "",
 ) -> None:
     """Archive a note: no search finds it until it is restored."""
-    namespace = target.namespace
     with target.open() as memory:
-        id = find_id(memory, note, namespace)
-        archived = memory.lifecycle.archive(id, namespace=namespace, reason=reason)
-    print_note(archived)
+        id = find_id(memory, note, target.namespace)
+        print_note(memory.lifecycle.archive(id, namespace=target.namespace, reason=reason))
 
 
 @command(group, NAMESPACE, "amem lifecycle restore t24 -l ./memory -n team")
@@ -97,8 +96,7 @@ def restore(target: Target, note: NoteName) -> None:
     """Bring back a note that was archived or merged."""
     with target.open() as memory:
         id = find_id(memory, note, target.namespace)
-        restored = memory.lifecycle.restore(id, namespace=target.namespace)
-    print_note(restored)
+        print_note(memory.lifecycle.restore(id, namespace=target.namespace))
 
 
 @command(group, NAMESPACE, "amem lifecycle audits -l ./memory -n team")
@@ -109,9 +107,9 @@ def audits(target: Target) -> None:
     shown: list[RenderableType] = []
     for audit in found:
         why = f"since {audit.since:%Y-%m-%d %H:%M UTC}: {terminal.plain(audit.reason)}"
-        shown += [terminal.line(audit.note), _detail(why)]
+        shown += [display.line(audit.note), _detail(why)]
     terminal.print_result(
-        {"audits": [audit_shape(audit) for audit in found]},
+        {"audits": [json.loads(audit.as_json()) for audit in found]},
         *(shown or ["Nothing is under audit."]),
     )
 
@@ -150,7 +148,7 @@ def proposals(target: Target) -> None:
         found = memory.lifecycle.proposals(target.namespace)
         shown = [part for proposal in found for part in _proposal(memory, proposal)]
     terminal.print_result(
-        {"proposals": [proposal_shape(proposal) for proposal in found]},
+        {"proposals": [{"id": proposal.id, **asdict(proposal)} for proposal in found]},
         *(shown or ["No proposal waits."]),
     )
 
@@ -160,8 +158,7 @@ def accept(target: Target, proposal: ProposalId) -> None:
     """Apply a proposed change; shows the note it changes."""
     with target.open() as memory:
         found = _find_proposal(memory, proposal, target.namespace)
-        note = memory.lifecycle.accept(found)
-    print_note(note)
+        print_note(memory.lifecycle.accept(found))
 
 
 @command(group, NAMESPACE, "amem lifecycle reject 3f0c -l ./memory -n team")
@@ -180,18 +177,16 @@ def _proposal(memory: AgenticMemory, proposal: Proposal) -> Iterator[RenderableT
     yield Text(proposal.id, "bold")
     for what, id in (("of", proposal.target), ("by", proposal.cause)):
         note = memory.get(id, namespace=proposal.namespace)
-        yield Text(f"  {what}  {id}") if note is None else terminal.line(note, f"  {what}")
+        yield Text(f"  {what}  {id}") if note is None else display.line(note, f"  {what}")
     evolution = proposal.evolution
-    details = [("because", proposal.reason)]
+    details = {"because": proposal.reason}
     if evolution is not None:
-        details += [
-            ("keywords", ", ".join(evolution.keywords or ())),
-            ("tags", ", ".join(evolution.tags or ())),
-            ("context", evolution.context or ""),
-        ]
+        details["keywords"] = ", ".join(evolution.keywords or ())
+        details["tags"] = ", ".join(evolution.tags or ())
+        details["context"] = evolution.context or ""
     if proposal.contradicts:
-        details.append(("says", "it is no longer true"))
-    for name, value in details:
+        details["says"] = "it is no longer true"
+    for name, value in details.items():
         if value:
             yield _detail(f"{name}: {terminal.plain(value)}")
 
@@ -201,11 +196,8 @@ def _detail(text: str) -> Padding:
 
 
 def _find_proposal(memory: AgenticMemory, beginning: str, namespace: Namespace) -> Proposal:
-    found = [
-        proposal
-        for proposal in memory.lifecycle.proposals(namespace)
-        if proposal.id.startswith(beginning)
-    ]
+    proposals = memory.lifecycle.proposals(namespace)
+    found = [proposal for proposal in proposals if proposal.id.startswith(beginning)]
     if len(found) != 1:
         which = f"{len(found)} proposals begin" if found else "No proposal begins"
         raise InvalidInputError(

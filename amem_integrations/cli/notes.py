@@ -11,7 +11,8 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from amem_integrations.cli import terminal
+from amem_integrations.cli import display, terminal
+from amem_integrations.cli.display import hit_json, note_json
 from amem_integrations.cli.options import (
     FORMING,
     NAMESPACE,
@@ -24,7 +25,6 @@ from amem_integrations.cli.options import (
     find_note,
     parse_time,
 )
-from amem_integrations.cli.shapes import hit_shape, note_shape
 from amem_integrations.core.json_value import parse_object
 from amem_integrations.core.note import Note, Status, as_utc, make_note
 from amem_integrations.errors import InvalidInputError
@@ -89,25 +89,26 @@ def add(
     about: dict[str, Any] = {
         "speaker": speaker,
         "session": session,
-        "occurred_at": None if at is None else parse_time(at, "--at"),
+        "occurred_at": parse_time(at, "--at"),
         "source": source,
         "metadata": parse_object(metadata, "--metadata"),
     }
     own = {"key": key, "sequence": sequence, "supersedes": supersedes or None}
     many = lines or json_lines
-    if not many:
-        items = [_checked({"content": _read_text(text), **about, **own})]
-    elif (
+    if many and (
         text not in (None, "-")
-        or any(value is not None for value in own.values())
         or (lines and json_lines)
+        or any(value is not None for value in own.values())
     ):
         raise InvalidInputError(
             "--lines and --json-lines read many notes from standard input, so they go without each "
             "other, without a text, and without --key, --sequence and --supersedes."
         )
+    read = _read_text(text)
+    if many:
+        items = _read_items(read, about, as_json=json_lines)
     else:
-        items = _read_items(_read_text(None), about, as_json=json_lines)
+        items = [_checked({"content": read, **about, **own})]
     with target.open(create=True) as memory:
         with terminal.stages() as stage:
             notes = memory.add_many(
@@ -116,7 +117,7 @@ def add(
         counts = terminal.many(len(notes), "note")
         links = terminal.many(sum(len(note.outgoing) for note in notes), "link")
         terminal.print_result(
-            {"notes": [note_shape(note) for note in notes]},
+            {"notes": [note_json(note) for note in notes]},
             *([f"{counts} remembered, with {links}."] if many else _details(memory, notes[0])),
         )
     if raw := sum(note.status is Status.RAW for note in notes):
@@ -152,31 +153,24 @@ def search(
 
     By meaning, by words and by links.
     """
-    options: dict[str, Any] = {
-        "k": k,
-        "hops": hops,
-        "filter": parse_object(filter, "--filter"),
-        "at": None if at is None else parse_time(at, "--at"),
-        "min_relevance": min_relevance,
-    }
+    options: dict[str, Any] = {"k": k, "hops": hops, "min_relevance": min_relevance}
+    options |= {"filter": parse_object(filter, "--filter"), "at": parse_time(at, "--at")}
     namespace = target.namespace
     with target.open() as memory:
         with terminal.working("Searching"):
             hits = memory.search(query, namespace=namespace, **options)
         sources = {hit.via.other(hit.note.id) for hit in hits if hit.via is not None}
-        names = {hit.note.id: terminal.handle(hit.note) for hit in hits}
-        others = _load_notes(memory, sources - names.keys(), namespace)
-        names |= {id: terminal.handle(note) for id, note in others.items()}
-        shown: RenderableType = terminal.hits(hits, names)
+        others = _load_notes(memory, sources - {hit.note.id for hit in hits}, namespace)
+        notes = [*(hit.note for hit in hits), *others.values()]
+        shown: RenderableType = display.hits(hits, display.names(notes))
         if not hits:
-            count = memory.count(namespace)
-            shown = (
-                f"Nothing found among {terminal.many(count, 'note')} of namespace {target.home}."
-                if count
-                else terminal.plain(describe_empty(memory, namespace))
-            )
-    shapes = [hit_shape(hit) for hit in hits]
-    terminal.print_result({"namespace": list(namespace), "query": query, "hits": shapes}, shown)
+            count = terminal.many(memory.count(namespace), "note")
+            shown = describe_empty(memory, namespace)
+            if memory.count(namespace):
+                shown = f"Nothing found among {count} of namespace {target.home}."
+    terminal.print_result(
+        {"namespace": list(namespace), "query": query, "hits": list(map(hit_json, hits))}, shown
+    )
 
 
 @command(commands, NAMESPACE, "amem show t24 t47 -l ./memory -n demo")
@@ -191,7 +185,7 @@ def show(
     with target.open() as memory:
         found = [find_note(memory, name, target.namespace) for name in notes]
         terminal.print_result(
-            {"notes": [note_shape(note, memory.history(note)) for note in found]},
+            {"notes": [note_json(note, memory.history(note)) for note in found]},
             *(part for note in found for part in _details(memory, note, history=True)),
         )
 
@@ -205,13 +199,12 @@ def recent(
     namespace = target.namespace
     with target.open() as memory:
         notes = memory.recent(namespace=namespace, limit=limit)
-        empty = "" if notes else terminal.plain(describe_empty(memory, namespace))
-    shapes = [note_shape(note) for note in notes]
-    lines = [
-        terminal.line(note, f"{note.occurred_at or note.created_at:%Y-%m-%d %H:%M}")
-        for note in notes
-    ]
-    terminal.print_result({"namespace": list(namespace), "notes": shapes}, *(lines or [empty]))
+        shown: list[RenderableType] = [] if notes else [describe_empty(memory, namespace)]
+    for note in notes:
+        shown.append(display.line(note, f"{note.occurred_at or note.created_at:%Y-%m-%d %H:%M}"))
+    terminal.print_result(
+        {"namespace": list(namespace), "notes": list(map(note_json, notes))}, *shown
+    )
 
 
 @command(
@@ -235,12 +228,10 @@ def revert(
     `amem show` lists the changes by version. The undoing is a change itself.
     """
     with target.open() as memory:
-        id = find_id(memory, note, target.namespace)
+        id, namespace = find_id(memory, note, target.namespace), target.namespace
         with terminal.working("Reverting"):
-            reverted = memory.revert(
-                id, to_version=to_version, only=only, namespace=target.namespace
-            )
-    print_note(reverted)
+            changed = memory.revert(id, to_version=to_version, only=only, namespace=namespace)
+    print_note(changed)
 
 
 @command(
@@ -297,7 +288,7 @@ def forget(
 
 def print_note(note: Note) -> None:
     """Print a note that a command has changed."""
-    terminal.print_result({"notes": [note_shape(note)]}, terminal.details(note))
+    terminal.print_result({"notes": [note_json(note)]}, display.details(note))
 
 
 def _details(
@@ -306,13 +297,12 @@ def _details(
     revisions = memory.history(note) if history else []
     ids = {link.other(note.id) for link in note.links} | {change.cause for change in revisions}
     others = _load_notes(memory, ids - {note.id}, note.namespace)
-    yield terminal.details(note)
+    yield display.details(note)
     yield Text("links", "bold")
-    yield terminal.links(note, others)
+    yield display.links(note, others)
     if history:
-        names = {id: terminal.handle(other) for id, other in others.items()}
         yield Text("history", "bold")
-        yield terminal.history(revisions, names)
+        yield display.history(revisions, display.names(others.values()))
     yield ""
 
 
@@ -365,14 +355,11 @@ def _read_fields(line: str) -> dict[str, Any]:
             f"it has {', '.join(map(repr, unknown))}, and an object may have "
             f"{', '.join(_FIELDS)} (`amem import` reads what `amem export` wrote)"
         )
-    when = fields.get("occurred_at")
-    if isinstance(when, str):
+    if (when := fields.get("occurred_at")) is not None:
         try:
             fields["occurred_at"] = as_utc(datetime.fromisoformat(when))
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise InvalidInputError(f"occurred_at is no ISO date or time: {when!r}") from error
-    elif when is not None:
-        raise InvalidInputError("occurred_at is a text, an ISO date or time")
     return fields
 
 

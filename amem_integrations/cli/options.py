@@ -13,11 +13,10 @@ from typing import Annotated, Any
 import typer
 
 from amem_integrations.cli import terminal
-from amem_integrations.core.engine import Vector
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.core.note import Note, as_utc, note_id
 from amem_integrations.embedders.dense import resolve_embedder
-from amem_integrations.embedders.embedder import NamedEmbedder
+from amem_integrations.embedders.embedder import NamedEmbedder, embedder_of
 from amem_integrations.errors import (
     InvalidInputError,
     ModelUnavailableError,
@@ -30,6 +29,12 @@ from amem_integrations.stores.open import is_there
 
 FOUND = 3
 """Exit code of a command that did its work and found what should not be."""
+
+
+def labels_option(help: str, envvar: str | None = None) -> Any:
+    """The option --namespace; repeated, it gives several labels."""
+    return typer.Option("--namespace", "-n", metavar="LABEL", envvar=envvar, help=help)
+
 
 Location = Annotated[
     str,
@@ -51,12 +56,8 @@ Collection = Annotated[
 ]
 Labels = Annotated[
     list[str] | None,
-    typer.Option(
-        "--namespace",
-        "-n",
-        envvar="AMEM_NAMESPACE",
-        metavar="LABEL",
-        help='Whose memory; repeat it for several labels. Otherwise "default".',
+    labels_option(
+        'Whose memory; repeat it for several labels. Otherwise "default".', "AMEM_NAMESPACE"
     ),
 ]
 Embedder = Annotated[
@@ -83,10 +84,7 @@ ApiKey = Annotated[
         show_default=False,
     ),
 ]
-ModeOption = Annotated[
-    Mode,
-    typer.Option("--mode", help="How a model judges notes."),
-]
+ModeOption = Annotated[Mode, typer.Option("--mode", help="How a model judges notes.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NoteName = Annotated[str, typer.Argument(metavar="NOTE", help="Its id or key.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -101,7 +99,8 @@ _SHARED: dict[str, tuple[Any, Any]] = {
     "collection": (Collection, "amem"),
     "api_key": (ApiKey, None),
 }
-MEMORY = ("location", "as_json", "embedder", "collection", "api_key")
+PLACE = ("location", "as_json", "collection", "api_key")
+MEMORY = (*PLACE, "embedder")
 NAMESPACE = ("namespace", *MEMORY)
 FORMING = ("model", *NAMESPACE)
 
@@ -150,7 +149,7 @@ class Target:
         except StoreMismatchError as error:
             if self.embedder is not None or error.embedder is None or error.dimension is None:
                 raise
-            own = _embedder_called(error.embedder, error.dimension)
+            own = _stored_embedder(error.embedder, error.dimension)
             memory = AgenticMemory(self.location, embedder=own, **settings)
         with memory:
             if new:
@@ -160,6 +159,28 @@ class Target:
 
     def _exists(self) -> bool:
         return is_there(self.location, collection=self.collection, api_key=self.api_key)
+
+
+def _stored_embedder(name: str, dimension: int) -> NamedEmbedder:
+    """The embedder that a collection remembers as `name`, or one that refuses to embed."""
+    try:
+        found = resolve_embedder(name)
+        if (found.name, found.dimension) == (name, dimension):
+            return found
+        why = "It is another one now"
+    except ModelUnavailableError as error:
+        why = str(error).partition(". ")[0]
+    message = (
+        f"This memory was written with the embedder {name!r}, which amem cannot have, so it "
+        f"can show, check, export and forget, but not search, add or form. {why.rstrip('.')}. "
+        "Use the memory from Python with its embedder, or have `amem admin reembed` make a copy "
+        "for another one."
+    )
+
+    def refuse(_: Any) -> Any:
+        raise ModelUnavailableError(message)
+
+    return NamedEmbedder(embedder_of(refuse, refuse), name=name, dimension=dimension)
 
 
 def command(
@@ -172,19 +193,18 @@ def command(
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        own = [*inspect.signature(function).parameters.values()][1:]
+        keyword = inspect.Parameter.KEYWORD_ONLY
         options = [
-            inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
-            )
+            inspect.Parameter(name, keyword, annotation=annotation, default=default)
             for name, (annotation, default) in _SHARED.items()
             if name in shared
         ]
-        first = [option for option in options if option.name in ("location", "namespace")]
+        first = sum(option.name in ("location", "namespace") for option in options)
+        own = [*inspect.signature(function).parameters.values()][1:]
         parameters = [
-            *first,
-            *(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own),
-            *options[len(first) :],
+            *options[:first],
+            *(parameter.replace(kind=keyword) for parameter in own),
+            *options[first:],
         ]
 
         @functools.wraps(function)
@@ -234,18 +254,22 @@ def namespace_of(labels: list[str] | None) -> Namespace | None:
 
 
 def describe_empty(memory: AgenticMemory, namespace: Namespace) -> str:
-    """Say that a namespace has no notes, and where to look instead."""
+    """Say, safe to show, that a namespace has no notes, and where to look instead."""
     namespaces = memory.namespaces()
     empty = f"There are no notes in namespace {'/'.join(namespace)}."
     apart = tuple(part for label in namespace for part in label.split("/"))
     if apart != namespace and apart in namespaces:
         options = (part for label in apart for part in ("-n", label))
-        return f"{empty} Labels are given one by one: {shlex.join(options)}"
-    return f"{empty} `amem admin namespaces` lists those that have some." if namespaces else empty
+        empty += f" Labels are given one by one: {shlex.join(options)}"
+    elif namespaces:
+        empty += " `amem admin namespaces` lists those that have some."
+    return terminal.plain(empty)
 
 
-def parse_time(text: str, option: str, now: datetime | None = None) -> datetime:
+def parse_time(text: str | None, option: str, now: datetime | None = None) -> datetime | None:
     """The moment that `text` means: an ISO date or time, or how long before `now`."""
+    if text is None:
+        return None
     ago = _AGO.fullmatch(text.strip())
     try:
         if ago is not None:
@@ -258,64 +282,29 @@ def parse_time(text: str, option: str, now: datetime | None = None) -> datetime:
         ) from error
 
 
-def find_id(memory: AgenticMemory, name: str, namespace: Namespace) -> str:
-    """The id of the note of that id or key, even if it was merged into another.
-
-    Raises NoteNotFoundError.
-    """
-    # Bytes that are no text make no id, and no note has them as its name.
-    with suppress(UnicodeEncodeError):
-        for id in (name, note_id(namespace, name)):
-            if memory.get(id, namespace=namespace) is not None:
-                return id
-    raise NoteNotFoundError(
-        f"There is no note {name!r} in namespace {'/'.join(namespace)}; `amem search` and "
-        "`amem recent` show ids and keys, and --namespace chooses another."
-    )
-
-
 def find_note(memory: AgenticMemory, name: str, namespace: Namespace) -> Note:
     """The note of that id or key, or the one that it was merged into.
 
     Raises NoteNotFoundError.
     """
-    note = memory.get(find_id(memory, name, namespace), namespace=namespace)
-    if note is None:
-        raise NoteNotFoundError(f"The note {name!r} was forgotten just now.")
-    return note
+    return _find(memory, name, namespace)[1]
 
 
-def _embedder_called(name: str, dimension: int) -> NamedEmbedder:
-    """The embedder that collections remember as `name`, or one that refuses to embed."""
-    try:
-        found = resolve_embedder(name)
-        if (found.name, found.dimension) == (name, dimension):
-            return found
-        why = "It is another one now"
-    except ModelUnavailableError as error:
-        why = str(error).partition(". ")[0]
-    return NamedEmbedder(_UnavailableEmbedder(name, why), name=name, dimension=dimension)
+def find_id(memory: AgenticMemory, name: str, namespace: Namespace) -> str:
+    """The id of the note of that id or key, even if it was merged into another.
+
+    Raises NoteNotFoundError.
+    """
+    return _find(memory, name, namespace)[0]
 
 
-class _UnavailableEmbedder:
-    """Stands in for an embedder that only Python can have, such as a provider's."""
-
-    def __init__(self, name: str, why: str) -> None:
-        self._error = (
-            f"This memory was written with the embedder {name!r}, which amem cannot have, so it "
-            f"can show, check, export and forget, but not search, add or form. "
-            f"{why.rstrip('.')}. Use the memory from Python with its embedder, or have "
-            "`amem admin reembed` make a copy for another one."
-        )
-
-    def embed_documents(self, texts: list[str]) -> list[Vector]:
-        raise ModelUnavailableError(self._error)
-
-    def embed_query(self, text: str) -> Vector:
-        raise ModelUnavailableError(self._error)
-
-    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
-        raise ModelUnavailableError(self._error)
-
-    async def aembed_query(self, text: str) -> Vector:
-        raise ModelUnavailableError(self._error)
+def _find(memory: AgenticMemory, name: str, namespace: Namespace) -> tuple[str, Note]:
+    # Bytes that are no text make no id, and no note has them as its name.
+    with suppress(UnicodeEncodeError):
+        for id in (name, note_id(namespace, name)):
+            if (note := memory.get(id, namespace=namespace)) is not None:
+                return id, note
+    raise NoteNotFoundError(
+        f"There is no note {name!r} in namespace {'/'.join(namespace)}; `amem search` and "
+        "`amem recent` show ids and keys, and --namespace chooses another."
+    )

@@ -13,7 +13,14 @@ import typer
 
 from amem_integrations.admin.transfer import check_beginning
 from amem_integrations.cli import terminal
-from amem_integrations.cli.options import MEMORY, NAMESPACE, Target, command, namespace_of
+from amem_integrations.cli.options import (
+    MEMORY,
+    NAMESPACE,
+    Target,
+    command,
+    labels_option,
+    namespace_of,
+)
 from amem_integrations.errors import InvalidInputError, InvalidLineError, StoreWriteError
 
 commands = typer.Typer()
@@ -61,12 +68,7 @@ def import_(
     ],
     labels: Annotated[
         list[str] | None,
-        typer.Option(
-            "--namespace",
-            "-n",
-            metavar="LABEL",
-            help="Where to; repeat it for several labels. Otherwise what the file says.",
-        ),
+        labels_option("Where to; repeat it for several labels. Otherwise what the file says."),
     ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Let the file win over notes that are there.")

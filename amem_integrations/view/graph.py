@@ -25,16 +25,14 @@ _MOST_LABELS = 30
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A note; label: beside it, "" where there is no room. links: how many are drawn."""
+    """A note. label: the text beside it, "" if there is no room. links: how many are drawn."""
 
-    id: str
+    node: GraphNode
     x: float
     y: float
     size: float
     colour: str
     symbol: str
-    group: str
-    text: str
     label: str
     links: int
 
@@ -43,32 +41,24 @@ class Dot:
 class Stroke:
     """A link, as wide as it weighs; against: the notes contradict each other."""
 
-    x1: float
-    y1: float
-    x2: float
-    y2: float
+    start: tuple[float, float]
+    end: tuple[float, float]
     width: float
     against: bool
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """A line of the legend."""
-
-    group: str
-    colour: str
-    symbol: str
-    notes: int
-
-
-@dataclass(frozen=True, slots=True)
 class Drawing:
-    """A graph in a frame of WIDTH by `height`; dots: the best linked first. total: of all notes."""
+    """A graph in a frame of WIDTH by `height`.
 
-    dots: tuple[Dot, ...]
-    strokes: tuple[Stroke, ...]
-    legend: tuple[Key, ...]
+    dots: the best linked first. legend: colour, symbol and number of notes of each group.
+    total: how many notes there are.
+    """
+
+    dots: list[Dot]
+    strokes: list[Stroke]
+    legend: dict[str, tuple[str, str, int]]
     height: float
     total: int
 
@@ -80,28 +70,21 @@ def draw_graph(data: GraphData) -> Drawing:
     links = Counter(id for edge in data.edges for id in (edge.source, edge.to))
     labelled = _labelled(data.nodes, places)
     least = 5.0 if len(data.nodes) <= FEW else 3.0
-    dots = tuple(
+    dots = [
         Dot(
-            node.id,
+            node,
             *places[node.id],
-            size=least + min(8.0, 1.8 * node.strength**0.5),
-            colour=looks[node.group][0],
-            symbol=looks[node.group][1],
-            group=node.group,
-            text=node.content,
+            least + min(8.0, 1.8 * node.strength**0.5),
+            *looks[node.group],
             label=line(node.content, _LABEL) if node.id in labelled else "",
             links=links[node.id],
         )
         for node in data.nodes
-    )
+    ]
+    strokes = [_stroke(edge, places) for edge in data.edges]
     notes = Counter(node.group for node in data.nodes)
-    return Drawing(
-        dots,
-        tuple(_stroke(edge, places) for edge in data.edges),
-        tuple(Key(group, *looks[group], notes[group]) for group in data.groups if notes[group]),
-        height,
-        data.total,
-    )
+    legend = {group: (*looks[group], notes[group]) for group in data.groups if notes[group]}
+    return Drawing(dots, strokes, legend, height, data.total)
 
 
 def _framed(places: Places) -> tuple[dict[str, tuple[float, float]], float]:
@@ -120,8 +103,8 @@ def _framed(places: Places) -> tuple[dict[str, tuple[float, float]], float]:
 def _stroke(edge: GraphEdge, places: Places) -> Stroke:
     about = f"{edge.kind}, weight {edge.weight:.2f}"
     return Stroke(
-        *places[edge.source],
-        *places[edge.to],
+        places[edge.source],
+        places[edge.to],
         width=round(0.6 + 3.4 * edge.weight**2, 2),
         against=edge.kind == CONTRADICTS,
         text=f"{about}: {edge.reason}" if edge.reason else about,
@@ -131,11 +114,9 @@ def _stroke(edge: GraphEdge, places: Places) -> Stroke:
 def _labelled(nodes: Iterable[GraphNode], places: Places) -> set[str]:
     """The best linked notes, as far as their labels do not get into each other's way."""
     taken: dict[str, tuple[float, float]] = {}
+    wide, high = _LABEL_ROOM
     for node in nodes:
         x, y = places[node.id]
-        wide, high = _LABEL_ROOM
         if all(abs(x - a) > wide or abs(y - b) > high for a, b in taken.values()):
             taken[node.id] = (x, y)
-        if len(taken) == _MOST_LABELS:
-            break
-    return set(taken)
+    return set(list(taken)[:_MOST_LABELS])

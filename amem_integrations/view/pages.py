@@ -1,6 +1,6 @@
 """What each page shows. Plain functions: they are called in threads, so no loop waits for them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from amem_integrations.core.filters import EVERYTHING, Condition, Range, both, m
 from amem_integrations.core.io import IO
 from amem_integrations.core.json_value import parse_object
 from amem_integrations.core.namespace import Namespace, decode
-from amem_integrations.core.note import Hit, Note, Revision, Status
+from amem_integrations.core.note import Hit, Note, Status
 from amem_integrations.errors import InvalidInputError, ModelError, NoteNotFoundError
 from amem_integrations.memory import operations
 from amem_integrations.memory.client import AgenticMemory
@@ -22,7 +22,7 @@ from amem_integrations.plots.pictures import notes_of
 from amem_integrations.plots.trajectories import trajectory_data
 from amem_integrations.revisions.entry import Entry
 from amem_integrations.stores.codec import micros, note_from, within
-from amem_integrations.stores.read import notes_by_id, recent, revisions
+from amem_integrations.stores.read import load, recent
 from amem_integrations.view.addresses import (
     note_page,
     read_choice,
@@ -85,17 +85,9 @@ class Pages:
         home = read_namespace(parameters)
         status = read_choice(parameters, "status", _STATUSES)
         before, after = read_cursor(parameters, "before"), read_cursor(parameters, "after")
+        where = match("status", status) if status else EVERYTHING
         counts = self._memory.perform(lambda _, io: operations.counts(io, home))
-        found = self._memory.perform(
-            lambda _, io: list_notes(
-                io,
-                home,
-                size=NOTES,
-                where=match("status", status) if status else EVERYTHING,
-                before=before,
-                after=after,
-            )
-        )
+        found = self._memory.perform(lambda _, io: list_notes(io, home, where, before, after))
         shown = {
             "counts": dict(sorted(counts.items())),
             "status": status,
@@ -135,7 +127,7 @@ class Pages:
         sources = {hit.via.other(hit.note.id) for hit in hits if hit.via is not None}
         others = {hit.note.id: hit.note for hit in hits}
         missing = sources - others.keys()
-        others |= self._memory.perform(lambda _, io: load_notes(io, missing, home))
+        others |= self._memory.perform(lambda _, io: load(io, missing, home))
         return {
             "hits": list(zip(hits, shares_of(hits), strict=True)),
             "others": others,
@@ -148,19 +140,25 @@ class Pages:
         home = read_namespace(parameters)
         id = request.path_params["id"]
         whole = read_choice(parameters, "whole", ("", "1")) == "1"
-        details = self._memory.perform(lambda _, io: load_note(io, id, home))
-        note = details.note
+        note = self._memory.get(id, namespace=home)
+        if note is None:
+            raise NoteNotFoundError(
+                f"There is no note {id} in namespace {'/'.join(home)}; "
+                "it may have been forgotten, or live in another namespace."
+            )
         if note.id != id:
             return RedirectResponse(note_page(note, home, whole=parameters.get("whole")), 302)
-        texts = {other.id: other.content for other in details.others.values()}
-        versions = _ALL if whole else VERSIONS
+        revisions = tuple(self._memory.history(note))
+        named = Entry(note, revisions).references | {link.source for link in note.incoming}
+        others = self._memory.perform(lambda _, io: load(io, named - {note.id}, home))
+        texts = {other.id: other.content for other in others.values()}
         shown = {
             "note": note,
-            "others": details.others,
+            "others": others,
             "whole": whole,
             "text": note.content if whole else note.content[:TEXT],
             "limit": _ALL if whole else LINKS,
-            "path": trajectory_data(note, details.revisions, texts, limit=versions),
+            "path": trajectory_data(note, revisions, texts, limit=_ALL if whole else VERSIONS),
         }
         return self.page("note.html", _within(home, "note") | shown)
 
@@ -172,14 +170,7 @@ class Pages:
         limit = read_number(parameters, "limit", DOTS, 1, MOST_DOTS)
         notes = self._memory.perform(lambda _, io: notes_of(io, home))
         drawn = draw_graph(graph_data(notes, by=by, limit=limit))
-        shown = {
-            "drawn": drawn,
-            "width": WIDTH,
-            "by": by,
-            "bys": BYS,
-            "limit": limit,
-            "most": MOST_DOTS,
-        }
+        shown = {"drawn": drawn, "width": WIDTH, "by": by, "bys": BYS, "limit": limit}
         return self.page("graph.html", _within(home, "graph") | shown)
 
     def health(self, request: Request) -> Response:
@@ -199,18 +190,9 @@ def _within(home: Namespace, current: str) -> dict[str, Any]:
 class NotePage:
     """Notes, the newest first. newer, older: where the pages beside it are; None at an end."""
 
-    notes: tuple[Note, ...]
+    notes: list[Note]
     newer: int | None
     older: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class NoteDetails:
-    """A note with its links, its revisions, oldest first, and the notes that these name."""
-
-    note: Note
-    revisions: tuple[Revision, ...]
-    others: Mapping[str, Note]
 
 
 async def count_namespaces(io: IO) -> list[tuple[Namespace, int]]:
@@ -221,55 +203,27 @@ async def count_namespaces(io: IO) -> list[tuple[Namespace, int]]:
 
 
 async def list_notes(
-    io: IO,
-    namespace: Namespace,
-    *,
-    size: int,
-    where: Condition = EVERYTHING,
-    before: int | None = None,
-    after: int | None = None,
+    io: IO, namespace: Namespace, where: Condition, before: int | None, after: int | None
 ) -> NotePage:
-    """`size` notes of a namespace that meet `where`.
+    """A page of the notes that meet `where`.
 
     The newest ones, or those made just before or just after a moment.
     """
     if after is not None:
         points = await io.engine.scroll(
             within(namespace, both(where, Range("created_at", gt=after))),
-            limit=size + 1,
+            limit=NOTES + 1,
             order_by="created_at",
         )
-        notes = [note_from(point) for point in points[:size]][::-1]
-        more_newer, more_older = len(points) > size, True
+        notes = [note_from(point) for point in points[:NOTES]][::-1]
+        more_newer, more_older = len(points) > NOTES, True
     else:
         past = EVERYTHING if before is None else Range("created_at", lt=before)
-        notes = await recent(io, namespace, limit=size + 1, where=both(where, past))
-        more_newer, more_older = before is not None, len(notes) > size
-        notes = notes[:size]
+        notes = await recent(io, namespace, limit=NOTES + 1, where=both(where, past))
+        more_newer, more_older = before is not None, len(notes) > NOTES
+        notes = notes[:NOTES]
     return NotePage(
-        tuple(notes),
+        notes,
         micros(notes[0].created_at) if notes and more_newer else None,
         micros(notes[-1].created_at) if notes and more_older else None,
     )
-
-
-async def load_note(io: IO, note_id: str, namespace: Namespace) -> NoteDetails:
-    """A note with all that its page shows; of one that was merged, what it went into.
-
-    Raises NoteNotFoundError.
-    """
-    note = await operations.read(io, note_id, namespace)
-    if note is None:
-        raise NoteNotFoundError(
-            f"There is no note {note_id} in namespace {'/'.join(namespace)}; "
-            "it may have been forgotten, or live in another namespace."
-        )
-    history = tuple(await revisions(io, note))
-    named = Entry(note, history).references | {link.source for link in note.incoming}
-    return NoteDetails(note, history, await load_notes(io, named - {note.id}, namespace))
-
-
-async def load_notes(io: IO, ids: Iterable[str], namespace: Namespace) -> dict[str, Note]:
-    """The notes among `ids` that are of this namespace."""
-    found = await notes_by_id(io, sorted(ids))
-    return {id: note for id, note in found.items() if note.namespace == namespace}

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,13 +11,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from amem_integrations import plots
-from amem_integrations.cli import demo, options
+from amem_integrations import __version__, plots
+from amem_integrations.cli import options
 from amem_integrations.cli.app import app
-from amem_integrations.cli.demo import messages
 from amem_integrations.errors import StoreLockedError
 from amem_integrations.testing import HashEmbedder
-from tests.cli.console import APP, call, commands, examples, fill, found, hashed, kept
+from tests.cli.console import APP, call, commands, examples, fill, found, kept
 from tests.support import open_memory
 
 GUIDE = Path(__file__).parents[2] / "cookbook" / "docs" / "guides" / "command_line.md"
@@ -52,7 +53,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "plot trajectory": ("cache", "-o", "{tmp}/trajectory.html"),
 }
 WITHOUT_NAMESPACE = ("check", "work", "import")
-# What these settle has to be made first (test_settling.py), or nobody may have the memory open.
+# What these settle has to be made first (test_lifecycle.py), or nobody may have the memory open.
 SETTLING = {"lifecycle accept", "lifecycle reject", "lifecycle resolve", "admin compact"}
 
 
@@ -77,7 +78,6 @@ class Drawn:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(options, "resolve_embedder", hashed)
     for name in ("note_graph", "embedding_map", "activity_heatmap", "trajectory"):
         monkeypatch.setattr(plots, name, lambda *_, **__: Drawn())
 
@@ -112,10 +112,6 @@ def test_every_command_but_the_pages_takes_json(path: tuple[str, ...]) -> None:
     assert "--json" in {name for each in found(path).params for name in each.opts}
 
 
-def test_the_cases_below_are_all_the_commands() -> None:
-    assert {*CASES, *SETTLING, "demo"} == {" ".join(path) for path in NOT_MEASURING}
-
-
 def documented() -> dict[str, list[str]]:
     """The keys of each command's object, as the guide has them."""
     text = GUIDE.read_text("utf-8").partition("| command | keys |")[2].partition("\n\n")[0]
@@ -132,7 +128,8 @@ KEYS = documented()
 
 
 def test_the_guide_says_what_every_command_prints_as_json() -> None:
-    assert KEYS.keys() == {" ".join(path) for path in NOT_MEASURING}
+    names = {" ".join(path) for path in NOT_MEASURING}
+    assert KEYS.keys() == {*CASES, *SETTLING, "demo"} == names
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -158,18 +155,6 @@ def in_memory(name: str, tmp: Path, *more: str) -> Any:
     arguments = [each.replace("{tmp}", str(tmp)) for each in CASES[name]]
     home = () if name in WITHOUT_NAMESPACE or name.startswith("admin") else ("-n", "shop")
     return call(*name.split(), *arguments, "-l", tmp / "memory", *home, *more)
-
-
-def test_the_demonstration_has_its_numbers_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "messages", lambda: messages()[:3])
-    opened = demo.AgenticMemory
-    monkeypatch.setattr(
-        demo, "AgenticMemory", lambda place, **_: opened(place, embedder=HashEmbedder())
-    )
-    numbers = json.loads(call("demo", "--json").stdout)
-    assert numbers["notes"] == 3
-    assert list(numbers) == KEYS["demo"]
-    assert numbers["questions"][0].keys() == {"question", "expected", "found"}
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name not in ("add", "import", "work")])
@@ -224,18 +209,10 @@ def test_a_command_line_that_means_nothing_is_an_error_in_json(arguments: tuple[
     assert json.loads(result.stderr)["error"]["kind"] == "UsageError"
 
 
-def test_a_memory_in_use_elsewhere_is_one_line(tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def locked(*_: Any, **__: Any) -> None:
-        raise StoreLockedError("It is open in another process.")
-
-    monkeypatch.setattr(options, "AgenticMemory", locked)
-    result = call("recent", "-l", tmp / "memory")
-    assert (result.exit_code, result.stderr) == (1, "amem: It is open in another process.\n")
-
-
 @pytest.mark.parametrize(
     ("error", "said"),
     [
+        (StoreLockedError("It is open in another process."), "amem: It is open in another"),
         (ModuleNotFoundError("No module named 'x'", name="x"), "needs the package x"),
         (OSError(28, "No space left on device", "/dev/full"), "/dev/full: No space left"),
     ],
@@ -256,3 +233,19 @@ def test_what_the_machine_lacks_is_one_line(
 def test_shells_can_be_taught_to_complete() -> None:
     env = {"_AMEM_COMPLETE": "complete_bash", "COMP_WORDS": "amem admin na", "COMP_CWORD": "2"}
     assert CliRunner(env=env).invoke(app, [], prog_name="amem").output.split() == ["namespaces"]
+
+
+def test_the_package_can_be_run_as_a_module_and_names_its_version() -> None:
+    command = [sys.executable, "-m", "amem_integrations", "--version"]
+    shown = subprocess.run(command, capture_output=True, text=True).stdout
+    assert shown == call("--version").output == f"amem {__version__}\n"
+
+
+def test_without_its_packages_the_command_says_how_to_install_them() -> None:
+    program = (
+        "import sys; sys.modules['typer'] = None; from amem_integrations.cli import main; main()"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.returncode == 2
+    assert 'pip install "amem-integrations[cli]"' in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -14,7 +14,8 @@ from amem_integrations.errors import StoreUnavailableError
 from amem_integrations.memory.admin import Admin
 from amem_integrations.view.addresses import note_page, page
 from amem_integrations.view.app import app
-from tests.support import chat_model, io_of, open_memory
+from tests.lifecycle.engines import open_on
+from tests.support import chat_model, io_of
 from tests.view.conftest import HOME
 from tests.view.support import HERE, Browser
 
@@ -52,9 +53,11 @@ def test_the_style_and_the_icon_come_along(looking: Browser) -> None:
     assert kinds == ["image/svg+xml", "text/css"]
 
 
-@pytest.mark.parametrize("path", ["/static/", "/static/../app.py", "/static/%2e%2e/app.py"])
+@pytest.mark.parametrize(
+    "path", ["/nope", "/static/", "/static/../app.py", "/static/%2e%2e/app.py"]
+)
 def test_nothing_else_of_the_package_is_served(looking: Browser, path: str) -> None:
-    looking.get(path, 404)
+    assert "There is no such page." in looking.get(path, 404).text
 
 
 def test_every_answer_forbids_scripts_frames_and_other_sites(looking: Browser) -> None:
@@ -71,10 +74,6 @@ def test_every_answer_forbids_scripts_frames_and_other_sites(looking: Browser) -
         assert answer.headers["referrer-policy"] == "no-referrer"
         assert answer.headers["cache-control"] == "no-store"
         assert "access-control-allow-origin" not in answer.headers
-
-
-def test_a_page_that_is_not_there_says_so(looking: Browser) -> None:
-    assert "There is no such page." in looking.get("/nope", 404).text
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
@@ -104,11 +103,9 @@ def test_a_defect_says_nothing_of_what_is_stored(
     assert "content-security-policy" in answer.headers
 
 
-@pytest.mark.parametrize("lifecycle", [False, True])
-def test_looking_at_everything_writes_nothing(
-    lifecycle: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with open_memory(model=chat_model(), neighbours=2, lifecycle=lifecycle) as memory:
+@pytest.mark.parametrize("kind", ["embedded", "server"])
+def test_looking_at_everything_writes_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_on(kind, model=chat_model(), neighbours=2, lifecycle=True) as memory:
         memory.add_many(["The cache is full", "The cache is empty"], namespace=HOME)
         raw = memory.add("The cache waits", namespace=HOME, formation="off")
         memory.flush()

@@ -1,16 +1,21 @@
 """What each page shows, and where it leads."""
 
 import re
+from pathlib import Path
 
 import pytest
 
-from amem_integrations import AgenticMemory, Note
+from amem_integrations import AgenticMemory, Hit, Note
 from amem_integrations.errors import ModelUnavailableError
+from amem_integrations.recall.signals import SHARES, SIGNALS
 from amem_integrations.view import pages
 from amem_integrations.view.addresses import note_page, page
-from tests.support import open_memory
+from amem_integrations.view.templating import shares_of
+from tests.support import again, open_memory
 from tests.view.conftest import CONTENTS, HOME
 from tests.view.support import Browser, Page
+
+DOCUMENTED = Path(__file__).parents[2] / "cookbook" / "docs" / "view.md"
 
 # -- namespaces -------------------------------------------------------------------------------
 
@@ -21,11 +26,8 @@ def test_the_first_page_lists_every_namespace_with_its_notes(looking: Browser) -
     assert rows == ["cache / of Calvin 3", "one 1"]
     assert "2 namespaces, 4 notes." in shown.text
     assert looking.get(shown.link("one")).one("h1").text == "Notes"
-
-
-def test_namespaces_can_be_narrowed_down_by_what_a_label_contains(looking: Browser) -> None:
-    shown = looking.get(page("/", containing="CALVIN"))
-    assert [row.text for row in shown.all("th", scope="row")] == ["cache / of Calvin"]
+    narrowed = looking.get(page("/", containing="CALVIN"))
+    assert [row.text for row in narrowed.all("th", scope="row")] == ["cache / of Calvin"]
 
 
 def test_namespaces_are_paged(looking: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,6 +36,7 @@ def test_namespaces_are_paged(looking: Browser, monkeypatch: pytest.MonkeyPatch)
     second = looking.get(first.link("After →"))
     assert [row.text for row in second.all("th", scope="row")] == ["one"]
     assert looking.get(second.link("← Before")).text == first.text
+    assert "There is no page 9." in looking.get(page("/", page=9)).text
 
 
 def test_a_memory_without_notes_says_how_to_add_one() -> None:
@@ -73,10 +76,6 @@ def test_notes_can_be_narrowed_down_by_status(looking: Browser, memory: AgenticM
     shown = looking.get(looking.get(page("/namespace", ("waiting",))).link("1 raw"))
     assert [each.text for each in shown.all("p", class_="text")] == ["Waits"]
     memory.admin.forget_namespace("waiting")
-
-
-def test_a_namespace_without_notes_says_so(looking: Browser) -> None:
-    assert "no notes in this namespace" in looking.get(page("/namespace", ("nobody",))).text
 
 
 # -- search -----------------------------------------------------------------------------------
@@ -122,21 +121,15 @@ def test_a_hit_that_a_link_led_to_says_which(looking: Browser, memory: AgenticMe
         assert hit.via.reason in way
 
 
-def test_a_search_can_be_asked_for_more(looking: Browser) -> None:
+def test_a_search_heeds_its_options(looking: Browser) -> None:
     shown = looking.get(page("/search", HOME, q="cache", k=1))
     assert len(shown.all("h2", class_="text")) == 1
     more = looking.get(shown.link("Up to 2 notes"))
     assert len(more.all("h2", class_="text")) == 2
-
-
-def test_a_search_heeds_a_filter(looking: Browser) -> None:
     asked = {"q": "cache", "filter": '{"speaker": "Moe"}'}
     shown = looking.get(page("/search", HOME, **asked))
     assert "Nothing was found among 3 notes; the filter may be too strict." in shown.text
     assert shown.one("input", id="filter").attributes["value"] == asked["filter"]
-
-
-def test_a_search_for_nothing_asks_what_to_look_for(looking: Browser) -> None:
     for nothing in ("", "  "):
         assert "what to look for" in looking.get(page("/search", HOME) + f"&q={nothing}").text
 
@@ -176,26 +169,41 @@ def test_a_search_without_its_embedder_says_so(
     assert shown.one("input", id="q").attributes["value"] == "cache"
 
 
+def hit(note: Note, **why: float) -> Hit:
+    return Hit(note, sum(why.values()), why)
+
+
+def test_bars_share_one_scale_and_losses_are_on_the_other_side(note: Note) -> None:
+    first, second = shares_of([hit(note, meaning=2.0), hit(note, meaning=0.5, words=1.0)])
+    assert [(each.signal, each.start, each.width) for each in first] == [("meaning", 0, 100)]
+    assert [(each.signal, each.width) for each in second] == [("words", 50), ("meaning", 25)]
+    ((gain, loss),) = shares_of([hit(note, meaning=3.0, superseded=-1.0)])
+    assert (gain.start, gain.width) == (25, 75)
+    assert (loss.signal, loss.start, loss.width) == ("superseded", 0, 25)
+    # What cannot be seen has no bar.
+    assert shares_of([hit(note), hit(note, answer=0.0)]) == [[], []]
+    assert len(shares_of([hit(note, meaning=1.0, answer=0.001)])[0]) == 1
+
+
+def test_the_documentation_names_every_signal() -> None:
+    named = re.findall(r"^\| `(\w+)` \| ", DOCUMENTED.read_text("utf-8"), re.M)
+    assert set(named) >= {*SIGNALS, *SHARES}
+
+
 # -- a note -----------------------------------------------------------------------------------
 
 
-def test_a_note_shows_its_text_and_what_was_understood(looking: Browser, note: Note) -> None:
+def test_a_note_shows_its_text_analysis_and_links_in_both_directions(
+    looking: Browser, memory: AgenticMemory, note: Note
+) -> None:
     shown = looking.get(note_page(note, HOME))
     assert shown.one("div", class_="whole").text == note.content
     assert note.context in shown.text
     chips = [each.text for each in shown.all("li", class_="chip")]
     assert chips == [*note.keywords, *note.tags]
-
-
-def test_a_note_shows_its_links_in_both_directions(
-    looking: Browser, memory: AgenticMemory, note: Note
-) -> None:
-    held = memory.get(note)
-    assert held is not None
-    for link in held.incoming:
+    for link in again(memory, note).incoming:
         other = memory.get(link.source, namespace=HOME)
         assert other is not None
-        shown = looking.get(note_page(note, HOME))
         assert link.reason in shown.text
         address = next(
             str(each.attributes["href"])
@@ -247,60 +255,45 @@ def test_of_much_a_note_shows_the_beginning_and_where_all_of_it_is(
 
 
 @pytest.mark.parametrize("id", ["nobody", "00000000-0000-4000-8000-000000000000", "%2e%2e", "%00"])
-def test_a_note_that_is_not_there_is_not_found(looking: Browser, id: str) -> None:
+def test_a_note_that_is_not_there_is_not_found(looking: Browser, note: Note, id: str) -> None:
+    looking.get(note_page(note, ("one",)), 404)
     shown = looking.get(f"/note/{id}?" + page("", HOME).removeprefix("?"), 404)
     assert "There is no note" in shown.text
 
 
-def test_a_note_of_another_namespace_is_not_found(looking: Browser, note: Note) -> None:
-    looking.get(note_page(note, ("one",)), 404)
-
-
-def test_a_note_that_was_merged_leads_to_what_it_went_into(
-    looking: Browser, memory: AgenticMemory
-) -> None:
-    texts = ["The tent is red and new", "The tent is red and new"]
-    twice = memory.add_many([{"content": t, "key": str(n)} for n, t in enumerate(texts)],
-                            namespace="tents")  # fmt: skip
+def test_a_merged_note_leads_to_what_it_went_into(looking: Browser, memory: AgenticMemory) -> None:
+    items = [{"content": "The tent is red and new", "key": str(number)} for number in range(2)]
+    notes = memory.add_many(items, namespace="tents")
     memory.lifecycle.consolidate("tents", dry_run=False)
-    kept = memory.get(twice[0].id, namespace="tents"), memory.get(twice[1].id, namespace="tents")
-    assert kept[0] is not None
-    assert kept[1] is not None
-    assert kept[0].id == kept[1].id
-    gone = next(each for each in twice if each.id != kept[0].id)
+    left = again(memory, notes[0])
+    assert again(memory, notes[1]).id == left.id
+    [gone] = [note for note in notes if note.id != left.id]
     answer = looking.client.get(note_page(gone, ("tents",)))
     assert answer.status_code == 302
-    assert answer.headers["location"] == note_page(kept[0], ("tents",))
+    assert answer.headers["location"] == note_page(left, ("tents",))
     memory.admin.forget_namespace("tents")
 
 
 # -- the graph, and health --------------------------------------------------------------------
 
 
-def test_the_graph_has_a_mark_for_every_note_and_a_line_for_every_link(
-    looking: Browser, memory: AgenticMemory
-) -> None:
-    shown = looking.get(page("/graph", HOME))
+def test_the_graph_is_a_drawing_and_a_table(looking: Browser, memory: AgenticMemory) -> None:
+    shown = looking.get(page("/graph", HOME, by="speaker"))
     notes = memory.recent(namespace=HOME)
     drawn = [str(each.attributes["href"]) for each in shown.all("a", tabindex="-1")]
     assert sorted(drawn) == sorted(note_page(note, HOME) for note in notes)
     assert len(shown.all("line")) == sum(len(note.outgoing) for note in notes) > 0
-
-
-def test_the_graph_says_the_same_in_a_table(looking: Browser) -> None:
-    shown = looking.get(page("/graph", HOME, by="speaker"))
     rows = [row.text for row in shown.all("tr")[1:]]
     assert sorted(rows) == sorted(f"{content} Susie 2" for content in CONTENTS)
+    fewer = looking.get(page("/graph", HOME, limit=2))
+    assert "The best linked 2 of 3 notes" in fewer.text
+    assert len(fewer.all("a", tabindex="-1")) == 2
 
 
-def test_the_graph_of_many_notes_shows_the_best_linked(looking: Browser) -> None:
-    shown = looking.get(page("/graph", HOME, limit=2))
-    assert "The best linked 2 of 3 notes" in shown.text
-    assert len(shown.all("a", tabindex="-1")) == 2
-
-
-def test_the_graph_of_nothing_says_so(looking: Browser) -> None:
-    assert "There are no notes" in looking.get(page("/graph", ("nobody",))).text
+def test_a_namespace_without_notes_says_so(looking: Browser) -> None:
+    for path in ("/namespace", "/graph"):
+        shown = looking.get(page(path, ("nobody",))).text
+        assert "There are no notes in this namespace" in shown
 
 
 @pytest.mark.parametrize("asked", [{"by": "colour"}, {"limit": "0"}, {"limit": "all"}])
@@ -309,14 +302,13 @@ def test_a_graph_that_cannot_be_drawn_says_why(looking: Browser, asked: dict[str
     assert next(iter(asked)) in shown.one("p", class_="problem").text
 
 
-def test_health_shows_every_figure(looking: Browser, memory: AgenticMemory) -> None:
+def test_health_shows_every_figure_and_marks_worries(
+    looking: Browser, memory: AgenticMemory
+) -> None:
     shown = looking.get(page("/health", HOME))
     names = [each.text.removesuffix(" worry") for each in shown.all("th", scope="row")]
-    assert names == [each.name for each in memory.admin.health(HOME).figures]
+    assert names == [figure.name for figure in memory.admin.health(HOME).figures]
     assert "Nothing to worry about." in shown.text
-
-
-def test_health_marks_what_to_worry_about(looking: Browser, memory: AgenticMemory) -> None:
     note = memory.add("Hopeless", namespace="worrying", formation="off")
     memory.perform(lambda _, io: io.engine.patch(note.id, {"status": "parked"}))
     shown = looking.get(page("/health", ("worrying",)))
@@ -373,16 +365,9 @@ def test_an_address_without_a_namespace_says_what_is_missing(
         assert "amespace" in Page(answer).one("p", class_="problem").text
 
 
-@pytest.mark.parametrize("asked", [{"page": "x"}, {"page": "0"}])
-def test_a_page_that_cannot_be_is_refused(looking: Browser, asked: dict[str, str]) -> None:
-    looking.get(page("/", **asked), 400)
-
-
-def test_a_page_past_the_last_one_says_so(looking: Browser) -> None:
-    assert "There is no page 9." in looking.get(page("/", page=9)).text
-
-
-@pytest.mark.parametrize("cursor", ["x", "-1", str(2**63)])
-def test_a_place_that_cannot_be_is_refused(looking: Browser, cursor: str) -> None:
+@pytest.mark.parametrize("number", ["x", "-1", "0", str(2**63)])
+def test_a_number_that_cannot_be_is_refused(looking: Browser, number: str) -> None:
+    looking.get(page("/", page=number), 400)
     for name in ("before", "after"):
-        looking.get(page("/namespace", HOME, **{name: cursor}), 400)
+        allowed = number == "0"
+        looking.get(page("/namespace", HOME, **{name: number}), 200 if allowed else 400)

@@ -1,45 +1,21 @@
-"""The commands with which somebody decides: consolidate, restore, revert, audits, proposals."""
+"""The commands with which somebody decides: lifecycle, revert, forget."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from amem_integrations import AgenticMemory
-from amem_integrations.cli import options
 from amem_integrations.core.io import run
+from amem_integrations.core.note import note_id
 from amem_integrations.core.status import Life
 from amem_integrations.lifecycle.audits import audit
 from amem_integrations.stores.codec import life_fields
 from amem_integrations.testing import HashEmbedder
-from tests.cli.console import call, fill, hashed, kept, printed
+from tests.cli.console import call, printed
 from tests.support import again, chat_model, io_of
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(options, "resolve_embedder", hashed)
-
-
-@pytest.fixture(scope="module")
-def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgenticMemory]:
-    with kept(tmp_path_factory.mktemp("settling") / "memory") as memory:
-        yield memory
-
-
-@pytest.fixture
-def home(memory: AgenticMemory) -> str:
-    return str(memory.options.location)
-
-
-@pytest.fixture
-def shop(memory: AgenticMemory, home: str) -> Iterator[tuple[str, ...]]:
-    """Where the four notes are, as options."""
-    fill(memory)
-    yield "-l", home, "-n", "shop"
-    memory.admin.forget_namespace("shop")
 
 
 def test_a_plan_is_shown_and_done_only_when_asked(shop: tuple[str, ...]) -> None:
@@ -77,10 +53,11 @@ def test_a_change_can_be_reverted_by_version(shop: tuple[str, ...]) -> None:
 
 
 def put_under_audit(memory: AgenticMemory, key: str) -> None:
-    [note] = [each for each in memory.recent(namespace="shop") if each.key == key]
+    id = note_id(("shop",), key)
     life = Life(conflicting=3, conflicts=(NOW, NOW, NOW))
-    run(io_of(memory).engine.patch(note.id, life_fields(life)))
-    [note] = [each for each in memory.recent(namespace="shop") if each.key == key]
+    run(io_of(memory).engine.patch(id, life_fields(life)))
+    note = memory.get(id, namespace="shop")
+    assert note is not None
     run(audit(io_of(memory), note, "3 conflicting uses"))
 
 
@@ -100,17 +77,16 @@ def test_an_audit_is_listed_with_why_and_settled(
 
 
 @pytest.fixture
-def doubted(memory: AgenticMemory, home: str) -> Iterator[str]:
+def doubted(memory: AgenticMemory, home: Path) -> Path:
     """Where hearsay would change two notes of a user's."""
     with AgenticMemory(home, embedder=HashEmbedder(), model=chat_model(), lifecycle=True) as strict:
         for text in ("The redis cache holds 512 entries", "The redis cache is new"):
             strict.add(text, key=text[-3:], source="user")
         strict.add("Hearsay about the redis cache", key="hearsay")
-    yield home
-    memory.admin.forget_namespace("default")
+    return home
 
 
-def test_a_proposal_is_listed_and_accepted_or_dropped(memory: AgenticMemory, doubted: str) -> None:
+def test_a_proposal_is_listed_and_accepted_or_dropped(memory: AgenticMemory, doubted: Path) -> None:
     first, second = printed("lifecycle", "proposals", "-l", doubted)["proposals"]
     shown = call("lifecycle", "proposals", "-l", doubted).stdout
     assert first["id"] in shown
@@ -129,8 +105,56 @@ def test_a_proposal_is_listed_and_accepted_or_dropped(memory: AgenticMemory, dou
     ("beginning", "said"), [("zz", "No proposal begins"), ("", "2 proposals begin")]
 )
 def test_a_proposal_is_named_by_a_beginning_of_its_own(
-    doubted: str, beginning: str, said: str
+    doubted: Path, beginning: str, said: str
 ) -> None:
     result = call("lifecycle", "accept", beginning, "-l", doubted)
     assert result.exit_code == 1
     assert said in result.stderr
+
+
+def test_forgetting_asks_first_and_says_what_it_removed(shop: tuple[str, ...]) -> None:
+    kept = call("forget", "violin", *shop, input="n\n")
+    assert kept.exit_code == 1
+    assert "Forget violin?" in kept.stderr
+    assert call("show", "violin", *shop).exit_code == 0
+    done = call("forget", "violin", *shop, input="y\n")
+    assert done.exit_code == 0
+    assert done.stdout.endswith("1 note removed.\n")
+    assert call("show", "violin", *shop).exit_code == 1
+
+
+def test_several_notes_can_be_forgotten_and_their_traces_are_counted(
+    shop: tuple[str, ...],
+) -> None:
+    result = call("forget", "violin", "cache", *shop, "--yes")
+    assert result.stdout.startswith("2 notes removed")
+    assert "links of other notes removed: " in result.stdout
+
+
+def test_notes_that_meet_a_filter_or_all_can_be_forgotten(shop: tuple[str, ...]) -> None:
+    filter = '{"key": {"$in": ["cache", "size"]}}'
+    result = call("forget", "--where", filter, *shop, input="y\n")
+    assert "Forget every note of namespace shop that meets" in result.stderr
+    assert "2 notes removed" in result.stdout
+    result = call("forget", "--all", *shop, input="y\n")
+    assert "Forget all 2 notes of namespace shop?" in result.stderr
+    assert result.stdout.endswith("2 notes removed.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Name the notes to forget"),
+        (("violin", "--all"), "one of these"),
+        (("--where", "{}"), "asks for nothing"),
+        (("--where", "["), "--where is not JSON"),
+        (("nothing",), "no note 'nothing'"),
+    ],
+)
+def test_what_is_to_be_forgotten_must_be_clear(
+    shop: tuple[str, ...], arguments: tuple[str, ...], message: str
+) -> None:
+    result = call("forget", *arguments, *shop, "--yes")
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert len(printed("recent", *shop)["notes"]) == 4
