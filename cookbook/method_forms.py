@@ -1,4 +1,4 @@
-"""Show a method that `sync_form` made as its callers see it: not async, and without `io`.
+"""Show a method that `sync_form` made as its callers see it: not async, without its own `io`.
 
 An extension of griffe, named in mkdocs.yml.
 """
@@ -14,6 +14,5 @@ class MethodForms(griffe.Extension):
     def on_function(self, *, func: griffe.Function, **kwargs: Any) -> None:
         if any(str(decorator.value) == "sync_form" for decorator in func.decorators):
             func.labels.discard("async")
-            func.parameters = griffe.Parameters(
-                *(parameter for parameter in func.parameters if parameter.name != "io")
-            )
+            me, _, *shown = func.parameters
+            func.parameters = griffe.Parameters(me, *shown)

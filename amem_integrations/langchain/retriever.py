@@ -14,6 +14,7 @@ from pydantic import Field, field_validator
 from amem_integrations.core.namespace import Namespace, fixed_namespace
 from amem_integrations.core.note import Hit
 from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.items import hit_metadata
 
 # What one `invoke` may override.
 _PER_CALL = ("k", "hops", "filter", "min_relevance", "score_threshold")
@@ -89,20 +90,8 @@ def _document(hit: Hit) -> Document:
         "id": note.id,
         "key": note.key,
         "score": hit.score,
-        "why": dict(hit.why),
-        "relevance": hit.relevance,
-        "keywords": list(note.keywords),
-        "tags": list(note.tags),
-        "context": note.context,
-        "links": [
-            {"to": link.other(note.id), "kind": link.kind, "reason": link.reason}
-            for link in note.links
-        ],
-        "speaker": note.speaker,
-        "session": note.session,
         "occurred_at": None if note.occurred_at is None else note.occurred_at.isoformat(),
-        "created_at": note.created_at.isoformat(),
         "updated_at": note.updated_at.isoformat(),
-        "metadata": note.metadata,
+        **hit_metadata(hit),
     }
     return Document(id=note.id, page_content=note.content, metadata=metadata)

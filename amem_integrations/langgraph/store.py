@@ -129,11 +129,6 @@ class AMemStore(Adapter, BaseStore):
             InvalidInputError: an argument cannot be used.
             StoreError: the store cannot be opened.
             ModelUnavailableError: the model or embedder cannot be had.
-
-        Examples:
-            >>> from amem_integrations.langgraph import AMemStore
-            >>> with AMemStore.from_url() as store:
-            ...     store.put(("users", "bea"), "tea", {"text": "without sugar"})
         """
         fields, options = _split(index, options)
         memory = AgenticMemory(url, **options)
@@ -153,14 +148,6 @@ class AMemStore(Adapter, BaseStore):
         Args:
             url: as for `from_url`.
             **settings: its other arguments.
-
-        Examples:
-            >>> import asyncio
-            >>> from amem_integrations.langgraph import AMemStore
-            >>> async def main():
-            ...     async with AMemStore.afrom_url() as store:
-            ...         await store.aput(("users", "bea"), "tea", {"text": "without sugar"})
-            >>> asyncio.run(main())
         """
         async with await asyncio.to_thread(cls.from_url, url, **settings) as store:
             yield store
@@ -244,13 +231,6 @@ class AMemStore(Adapter, BaseStore):
 
         Raises:
             StoreError: the store cannot be read or written.
-
-        Examples:
-            >>> from amem_integrations.langgraph import AMemStore
-            >>> store = AMemStore(memory)
-            >>> store.put(("users", "bea"), "tea", {"text": "without sugar"}, ttl=60)
-            >>> store.sweep_ttl()  # its hour is not over
-            0
         """
         return await sweep(self._wiring, io, self._formation)
 
@@ -264,13 +244,6 @@ class AMemStore(Adapter, BaseStore):
 
         Returns:
             A future that is done when sweeping has ended; cancelling it ends it.
-
-        Examples:
-            >>> from amem_integrations.langgraph import AMemStore
-            >>> store = AMemStore(memory)
-            >>> sweeping = store.start_ttl_sweeper(sweep_interval_minutes=10)
-            >>> store.stop_ttl_sweeper(), sweeping.done()
-            (True, True)
         """
         configured = (self.ttl_config or {}).get("sweep_interval_minutes")
         minutes = sweep_interval_minutes or configured or _SWEEP_MINUTES
@@ -330,12 +303,8 @@ class _Sweeper:
             if self._thread is None or not self._thread.is_alive():
                 self._stop, self._done = stop, done = threading.Event(), Future[None]()
                 done.add_done_callback(lambda _: stop.set())
-                self._thread = threading.Thread(
-                    target=_run_sweeper,
-                    args=(self._sweep, interval, stop, done),
-                    name="amem-ttl-sweeper",
-                    daemon=True,
-                )
+                run = partial(_run_sweeper, self._sweep, interval, stop, done)
+                self._thread = threading.Thread(target=run, name="amem-ttl-sweeper", daemon=True)
                 self._thread.start()
             return self._done
 

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
 
@@ -27,9 +28,16 @@ T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 
-# id, status, message as JSON
-_Row = tuple[int, MessageStatus, dict[str, Any]]
 _SQLITE_IN_MEMORY = ("sqlite+aiosqlite:///:memory:", "sqlite+aiosqlite://")
+
+
+@dataclass
+class _Row:
+    """A message as JSON."""
+
+    id: int
+    status: MessageStatus
+    data: dict[str, Any]
 
 
 class InProcessChatStore(AsyncDBChatStore):
@@ -49,8 +57,7 @@ class InProcessChatStore(AsyncDBChatStore):
         limit: int | None = None,
         offset: int | None = None,
     ) -> list[ChatMessage]:
-        rows = self._of(key, status)[offset or 0 :][:limit]
-        return [ChatMessage.model_validate(data) for _, _, data in rows]
+        return _messages(self._of(key, status)[offset or 0 :][:limit])
 
     async def count_messages(
         self, key: str, status: MessageStatus | None = MessageStatus.ACTIVE
@@ -65,61 +72,46 @@ class InProcessChatStore(AsyncDBChatStore):
     async def add_messages(
         self, key: str, messages: list[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
     ) -> None:
-        new = [message.model_dump(mode="json") for message in messages]
-        with self._lock:
-            self._append(key, new, status)
+        self._append(key, [(status, message.model_dump(mode="json")) for message in messages])
 
     async def set_messages(
         self, key: str, messages: list[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
     ) -> None:
-        new = [message.model_dump(mode="json") for message in messages]
-        with self._lock:
-            self._rows[key] = []
-            self._append(key, new, status)
+        new = [(status, message.model_dump(mode="json")) for message in messages]
+        self._append(key, new, replace=True)
 
     async def delete_message(self, key: str, idx: int) -> ChatMessage | None:
         with self._lock:
-            rows = self._rows.get(key, [])
-            found = [row for row in rows if row[0] == idx]
-            self._rows[key] = [row for row in rows if row[0] != idx]
-        return ChatMessage.model_validate(found[0][2]) if found else None
+            found = [row for row in self._of(key, None) if row.id == idx]
+            self._delete(key, found)
+        return _messages(found)[0] if found else None
 
     async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
         with self._lock:
-            rows = self._rows.pop(key, [])
-            kept = [row for row in rows if status is not None and row[1] != status]
-            if kept:
-                self._rows[key] = kept
+            self._delete(key, self._of(key, status))
 
     async def delete_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
         with self._lock:
             oldest = self._of(key, MessageStatus.ACTIVE)[:n]
-            ids = {row[0] for row in oldest}
-            self._rows[key] = [row for row in self._rows.get(key, []) if row[0] not in ids]
-        return [ChatMessage.model_validate(data) for _, _, data in oldest]
+            self._delete(key, oldest)
+        return _messages(oldest)
 
     async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
         with self._lock:
             oldest = self._of(key, MessageStatus.ACTIVE)[:n]
-            ids = {row[0] for row in oldest}
-            self._rows[key] = [
-                (id, MessageStatus.ARCHIVED if id in ids else status, data)
-                for id, status, data in self._rows.get(key, [])
-            ]
-        return [ChatMessage.model_validate(data) for _, _, data in oldest]
+            for row in oldest:
+                row.status = MessageStatus.ARCHIVED
+        return _messages(oldest)
 
     async def get_keys(self) -> list[str]:
         return list(self._rows)
 
     def dump(self, key: str) -> list[list[Any]]:
         """Return the messages of one key, JSON-native, for `load`."""
-        return [[str(status.value), data] for _, status, data in self._of(key, None)]
+        return [[str(row.status.value), row.data] for row in self._of(key, None)]
 
     def load(self, key: str, dumped: list[list[Any]]) -> None:
-        with self._lock:
-            self._rows[key] = []
-            for status, data in dumped:
-                self._append(key, [data], MessageStatus(status))
+        self._append(key, [(MessageStatus(status), data) for status, data in dumped], replace=True)
 
     @classmethod
     def class_name(cls) -> str:
@@ -127,10 +119,25 @@ class InProcessChatStore(AsyncDBChatStore):
 
     def _of(self, key: str, status: MessageStatus | None) -> list[_Row]:
         rows = self._rows.get(key, ())
-        return [row for row in rows if status is None or row[1] == status]
+        return [row for row in rows if status is None or row.status == status]
 
-    def _append(self, key: str, new: list[dict[str, Any]], status: MessageStatus) -> None:
-        self._rows.setdefault(key, []).extend((next(self._ids), status, data) for data in new)
+    def _append(
+        self, key: str, new: list[tuple[MessageStatus, dict[str, Any]]], *, replace: bool = False
+    ) -> None:
+        with self._lock:
+            before = [] if replace else self._rows.get(key, [])
+            self._rows[key] = [*before, *(_Row(next(self._ids), *each) for each in new)]
+
+    def _delete(self, key: str, rows: list[_Row]) -> None:
+        gone = {row.id for row in rows}
+        kept = [row for row in self._of(key, None) if row.id not in gone]
+        self._rows.pop(key, None)
+        if kept:
+            self._rows[key] = kept
+
+
+def _messages(rows: list[_Row]) -> list[ChatMessage]:
+    return [ChatMessage.model_validate(row.data) for row in rows]
 
 
 class SQLChatStore(SQLAlchemyChatStore):

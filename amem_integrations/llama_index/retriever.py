@@ -10,6 +10,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from amem_integrations.core.namespace import fixed_namespace
 from amem_integrations.core.note import Hit
 from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.items import hit_metadata
 from amem_integrations.memory.operations import NamespaceLike
 from amem_integrations.recall.search import check_counts
 from amem_integrations.recall.signals import check_relevance
@@ -85,22 +86,8 @@ def _nodes(hits: Sequence[Hit]) -> list[NodeWithScore]:
 
 def _node(hit: Hit) -> TextNode:
     note = hit.note
-    metadata = {
-        "time": (note.occurred_at or note.created_at).isoformat(),
-        "speaker": note.speaker,
-        "session": note.session,
-        "keywords": list(note.keywords),
-        "tags": list(note.tags),
-        "context": note.context,
-        "links": [
-            {"note": link.other(note.id), "kind": link.kind, "reason": link.reason}
-            for link in note.links
-        ],
-        "created_at": note.created_at.isoformat(),
-        "why": dict(hit.why),
-        "relevance": hit.relevance,
-        "metadata": note.metadata,
-    }
+    time = (note.occurred_at or note.created_at).isoformat()
+    metadata = {"time": time, "speaker": note.speaker, **hit_metadata(hit)}
     metadata = {name: value for name, value in metadata.items() if value is not None}
     return TextNode(
         id_=note.id,

@@ -1,6 +1,6 @@
 """Items: notes as a key-value store has them, each a JSON value under a key of a namespace.
 
-The adapters to the stores of frameworks write them here; they read with `recall.search`.
+The adapters to frameworks write them here, and read with `recall.search`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import TypeAlias
 from amem_integrations.core.engine import Vector
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Note, Status, note_id
+from amem_integrations.core.note import Hit, Note, Status, note_id
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import Formation, have_formed
 from amem_integrations.memory.operations import Wiring
@@ -77,6 +77,26 @@ def address_id(address: Address) -> str:
 def value_of(note: Note) -> dict[str, object]:
     """Return the value of a note; for one without a value, its content as one."""
     return {"content": note.content} if note.value_json is None else note.value
+
+
+def hit_metadata(hit: Hit) -> dict[str, object]:
+    """Return what a document or node of a framework tells of a hit beside its text, JSON-native."""
+    note = hit.note
+    return {
+        "why": dict(hit.why),
+        "relevance": hit.relevance,
+        "keywords": list(note.keywords),
+        "tags": list(note.tags),
+        "context": note.context,
+        "links": [
+            {"to": link.other(note.id), "kind": link.kind, "reason": link.reason}
+            for link in note.links
+        ],
+        "speaker": note.speaker,
+        "session": note.session,
+        "created_at": note.created_at.isoformat(),
+        "metadata": note.metadata,
+    }
 
 
 async def write(

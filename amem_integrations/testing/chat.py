@@ -41,13 +41,6 @@ class Call:
         tags: of the run.
         method: "json_schema", "function_calling" or "json_mode" when structured output was asked
             for, else None.
-
-    Examples:
-        >>> from amem_integrations.testing import ScriptedChatModel
-        >>> model = ScriptedChatModel(["Noted."])
-        >>> _ = model.invoke("My boat is called Susie")
-        >>> [call.messages[0].text for call in model.calls]
-        ['My boat is called Susie']
     """
 
     messages: list[BaseMessage]

@@ -47,13 +47,6 @@ class LLMCall:
     Attributes:
         messages: the prompt.
         tools: the names of those offered.
-
-    Examples:
-        >>> from amem_integrations.testing.llama_index import ScriptedLLM
-        >>> llm = ScriptedLLM(["Noted."])
-        >>> _ = llm.complete("My dog is called Rex")
-        >>> llm.calls[0].text, llm.calls[0].tools
-        ('user: My dog is called Rex', ())
     """
 
     messages: list[ChatMessage]
@@ -66,11 +59,7 @@ class LLMCall:
 
 
 def call_tool(name: str, /, **arguments: Any) -> ChatMessage:
-    """A reply that calls a tool.
-
-    Args:
-        name: of the tool.
-        **arguments: for it.
+    """Return a reply that calls a tool with these arguments.
 
     Examples:
         >>> from llama_index.core.llms import ChatMessage
@@ -236,15 +225,7 @@ class ScriptedFunctionCallingLLM(ScriptedLLM, FunctionCallingLLM):
     A JSON object is answered as a call of the first tool where tools are offered; `call_tool` makes
     a reply that calls another.
 
-    Args:
-        replies: as for `ScriptedLLM`.
-        **settings: as for `ScriptedLLM`.
-
-    Attributes:
-        after: as for `ScriptedLLM`, and so the others.
-        latency: in seconds.
-        model_name: as the LLM reports it.
-        context_window: in tokens.
+    Its arguments and attributes are those of `ScriptedLLM`.
 
     Examples:
         >>> from llama_index.core.tools import FunctionTool

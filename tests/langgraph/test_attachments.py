@@ -16,25 +16,15 @@ BYTES = b"\x89PNG a picture"
 PNG = b64encode(BYTES).decode()
 DATA_URL = f"data:image/png;base64,{PNG}"
 PDF_URL = f"data:application/pdf;base64,{PNG}"
+PICTURE = Attachment("image", "image/png", BYTES)
+LINKED = Attachment("image", url="https://example.org/a.png")
 BLOCKS: list[tuple[dict[str, Any], Attachment]] = [
+    ({"type": "image", "base64": PNG, "mime_type": "image/png"}, PICTURE),
+    ({"type": "image_url", "image_url": {"url": DATA_URL}}, PICTURE),
+    ({"type": "image_url", "image_url": {"url": LINKED.url}}, LINKED),
     (
-        {"type": "image", "base64": PNG, "mime_type": "image/png"},
-        Attachment("image", "image/png", BYTES),
-    ),
-    (
-        {"type": "image_url", "image_url": {"url": DATA_URL}},
-        Attachment("image", "image/png", BYTES),
-    ),
-    (
-        {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
-        Attachment("image", url="https://example.org/a.png"),
-    ),
-    (
-        {
-            "type": "image",
-            "source": {"type": "base64", "media_type": "image/png", "data": PNG},
-        },
-        Attachment("image", "image/png", BYTES),
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
+        PICTURE,
     ),
     (
         {"type": "input_audio", "input_audio": {"data": PNG, "format": "wav"}},
@@ -52,14 +42,8 @@ BLOCKS: list[tuple[dict[str, Any], Attachment]] = [
         {"type": "video_url", "video_url": {"url": "https://example.org/a.mp4"}},
         Attachment("video", url="https://example.org/a.mp4"),
     ),
-    (
-        {"type": "input_image", "image_url": DATA_URL},
-        Attachment("image", "image/png", BYTES),
-    ),
-    (
-        {"type": "image_url", "image_url": "https://example.org/a.png"},
-        Attachment("image", url="https://example.org/a.png"),
-    ),
+    ({"type": "input_image", "image_url": DATA_URL}, PICTURE),
+    ({"type": "image_url", "image_url": LINKED.url}, LINKED),
     ({"type": "file", "file_id": "file-1"}, Attachment("file")),
     (
         {"type": "media", "mime_type": "video/mp4", "data": PNG},
@@ -69,10 +53,7 @@ BLOCKS: list[tuple[dict[str, Any], Attachment]] = [
         {"type": "text-plain", "text": "Dear all", "mime_type": "text/plain", "title": "Letter"},
         Attachment("file", "text/plain", b"Dear all", name="Letter"),
     ),
-    (
-        {"type": "input_image", "image_url": "https://example.org/a.png"},
-        Attachment("image", url="https://example.org/a.png"),
-    ),
+    ({"type": "input_image", "image_url": LINKED.url}, LINKED),
 ]
 NOTHING_ENCLOSED: list[dict[str, Any]] = [
     {"type": "reasoning", "reasoning": "secret thoughts"},

@@ -147,20 +147,21 @@ def test_a_run_that_was_killed_goes_on_where_it_was(mode: Any) -> None:
         assert memory.count(CALVIN) == 2
 
 
-def test_a_review_stops_before_the_commit_and_goes_on_with_the_answer(
-    memory: AgenticMemory, judge: ScriptedChatModel
+async def test_a_review_stops_before_the_commit_and_goes_on_with_the_answer(
+    judge: ScriptedChatModel,
 ) -> None:
-    graph = chat(memory, answers("Fine."), review=True)
-    thread = config("calvin", "monday")
-    stopped = graph.invoke(said(TOLD), thread)
-    proposed = stopped["__interrupt__"][0].value
-    told, answer = (note.id for note in memory.recent(namespace=CALVIN)[::-1])
-    assert set(proposed) == {told, answer}
-    assert proposed[told]["understanding"]["keywords"]
-    graph.invoke(Command(resume={told: True, answer: False}), thread)
-    statuses = {note.id: note.status for note in memory.recent(namespace=CALVIN)}
-    assert statuses == {told: Status.FORMED, answer: Status.PARKED}
-    assert len(judge.calls) == 2
+    async with await AgenticMemory.aopen(embedder=EMBEDDER, model=judge, formation="off") as memory:
+        graph = chat(memory, answers("Fine."), review=True)
+        thread = config("calvin", "monday")
+        stopped = await graph.ainvoke(said(TOLD), thread)
+        proposed = stopped["__interrupt__"][0].value
+        told, answer = (note.id for note in (await memory.arecent(namespace=CALVIN))[::-1])
+        assert set(proposed) == {told, answer}
+        assert proposed[told]["understanding"]["keywords"]
+        await graph.ainvoke(Command(resume={told: True, answer: False}), thread)
+        statuses = {note.id: note.status for note in await memory.arecent(namespace=CALVIN)}
+        assert statuses == {told: Status.FORMED, answer: Status.PARKED}
+        assert len(judge.calls) == 2
 
 
 async def test_a_memory_that_is_down_does_not_fail_the_run(

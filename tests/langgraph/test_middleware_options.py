@@ -28,7 +28,7 @@ from tests.langgraph.support import (
     said,
     texts,
 )
-from tests.support import EMBEDDER, chat_model, io_of, open_memory
+from tests.support import chat_model, io_of, open_memory
 
 # -- tools -------------------------------------------------------------------------------------
 
@@ -128,18 +128,6 @@ def test_a_review_stops_before_the_commit(approved: bool) -> None:
         status = Status.FORMED if approved else Status.PARKED
         assert {note.status for note in memory.recent(namespace=CALVIN)} == {status}
         assert memory.count(CALVIN) == 2
-
-
-async def test_a_review_can_be_answered_async() -> None:
-    judge = chat_model()
-    async with await AgenticMemory.aopen(embedder=EMBEDDER, model=judge, formation="off") as memory:
-        chat = agent(memory, answers("Fine."), write="after_agent", review=True)
-        thread = config("calvin", "one")
-        stopped = await chat.ainvoke(said(TOLD), thread)
-        ids = list(stopped["__interrupt__"][0].value)
-        await chat.ainvoke(Command(resume={ids[0]: True, ids[1]: False}), thread)
-        statuses = {note.id: note.status for note in await memory.arecent(namespace=CALVIN)}
-        assert statuses == {ids[0]: Status.FORMED, ids[1]: Status.PARKED}
 
 
 @pytest.mark.parametrize(

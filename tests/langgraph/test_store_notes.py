@@ -8,13 +8,10 @@ import pytest
 from langgraph.store.base import InvalidNamespaceError
 
 from amem_integrations import AgenticMemory, Status
-from amem_integrations.core.io import run
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.langgraph import AMemStore
-from amem_integrations.stores.read import every_point
-from amem_integrations.testing import ScriptedChatModel
 from tests.langgraph.support import NS, note, stored, value
-from tests.support import chat_model, io_of, judgement, open_memory
+from tests.support import chat_model, judgement, open_memory
 
 # -- items are notes ---------------------------------------------------------------------------
 
@@ -56,16 +53,6 @@ def test_an_item_is_found_before_it_is_formed(memory: AgenticMemory, formation: 
         assert note(store, "k").status is Status.RAW
         memory.resume()
     assert note(store, "k").status is Status.FORMED
-
-
-def test_a_model_that_fails_costs_no_item() -> None:
-    model = ScriptedChatModel([RuntimeError("x")], after="repeat")
-    with open_memory(model=model) as memory:
-        store = AMemStore(memory, index={"fields": ["text"]}, formation="inline")
-        store.put(NS, "k", {"text": "The redis cache"})
-        assert value(store, "k") == {"text": "The redis cache"}
-        assert store.search(NS, query="redis")[0].key == "k"
-        assert note(store, "k").last_error
 
 
 def test_no_model_changes_a_value() -> None:
@@ -114,15 +101,6 @@ def test_a_new_value_with_the_same_text_keeps_what_was_understood(store: AMemSto
     assert after.value == {"text": "Eviction policy", "n": 2}
     assert (after.keywords, after.links) == (before.keywords, before.links)
     assert after.updated_at > before.updated_at
-
-
-def test_overwriting_again_and_again_leaves_no_history(store: AMemStore) -> None:
-    for n in range(6):
-        store.put(NS, "k", {"text": f"drink number {n}"})
-    assert len(store.memory.history(note(store, "k"))) == 1
-    points = run(every_point(io_of(store.memory)))
-    kinds = [point.payload["kind"] for point in points]
-    assert [kind for kind in kinds if kind not in ("meta", "usage")] == ["note"]
 
 
 def test_deleting_an_item_forgets_what_it_caused(store: AMemStore) -> None:

@@ -54,7 +54,7 @@ def test_a_node_has_the_note_and_the_reason_why_it_was_found(form: Retrieve) -> 
     assert node.metadata["keywords"] == list(second.keywords)
     assert node.metadata["tags"] == list(second.tags)
     assert node.metadata["context"] == second.context
-    assert [link["note"] for link in node.metadata["links"]] == [first.id]
+    assert [link["to"] for link in node.metadata["links"]] == [first.id]
     assert node.metadata["links"][0]["reason"]
     assert (node.metadata["speaker"], node.metadata["session"]) == ("Calvin", "s1")
     assert node.metadata["time"] == "2026-03-01T00:00:00+00:00"

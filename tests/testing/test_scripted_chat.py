@@ -41,12 +41,6 @@ def test_a_reply_may_be_a_text_an_object_or_a_message() -> None:
     assert texts == ["text", '{"word": "käse"}', "message"]
 
 
-def test_a_message_of_the_script_is_not_changed() -> None:
-    message = AIMessage("x")
-    ScriptedChatModel([message]).invoke("hi")
-    assert (message.usage_metadata, message.response_metadata) == (None, {})
-
-
 # -- what was asked ---------------------------------------------------------------------------
 
 
