@@ -47,6 +47,14 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(socket.socket, name, _loopback_only(getattr(socket.socket, name)))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_fsync() -> Iterator[None]:
+    """Leave files in the page cache: no test cuts the power, and new stores wait long for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 def _loopback_only(connect: Any) -> Any:
     def guarded(self: socket.socket, address: Any) -> Any:
         if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_loopback(address[0]):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.core.io import run
 from amem_integrations.errors import AnalysisError
-from amem_integrations.stores.read import every_point
+from amem_integrations.stores.read import load_points
 from amem_integrations.testing import ScriptedChatModel
 from tests.support import EMBEDDER, again, chat_model, io_of, links_everything, open_memory, words
 
@@ -28,7 +28,7 @@ SENTENCES = [
 
 
 def stored(memory: AgenticMemory) -> str:
-    points = run(every_point(io_of(memory)))
+    points = run(load_points(io_of(memory)))
     return json.dumps([point.payload for point in points], ensure_ascii=False)
 
 

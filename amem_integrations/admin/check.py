@@ -25,7 +25,7 @@ from amem_integrations.stores.codec import (
     revision_from,
     revision_point,
 )
-from amem_integrations.stores.passages import FIRST_PASSAGES, passages
+from amem_integrations.stores.write import FIRST_PASSAGES, passages
 
 _PAGE = 256
 FIELDS = tuple(INDEXES)

@@ -80,10 +80,6 @@ class NamedEmbedder:
         """Length of its vectors. Where it is not known yet, this embeds one word."""
         return self._dimension or len(self.embed_query("dimension"))
 
-    async def adimension(self) -> int:
-        """`dimension`, awaited."""
-        return self._dimension or len(await self.aembed_query("dimension"))
-
     def covers(self, text: str) -> bool:
         """Return whether most letters at the start of `text` are of scripts that it knows.
 

@@ -23,8 +23,8 @@ from amem_integrations.formation.state import (
     read_ref,
 )
 from amem_integrations.stores.codec import micros, within
-from amem_integrations.stores.passages import passages, sparse_text, understanding
 from amem_integrations.stores.read import recent
+from amem_integrations.stores.write import passages, sparse_text, understanding
 
 SHOWN = (Status.RAW, Status.PLAIN, Status.FORMED, Status.PARKED)
 ENOUGH = 100

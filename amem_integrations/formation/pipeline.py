@@ -23,9 +23,8 @@ from amem_integrations.formation.state import (
 from amem_integrations.formation.steps import failure
 from amem_integrations.formation.worker import Batch
 from amem_integrations.llms.failures import is_interrupt
-from amem_integrations.stores.passages import FIRST_PASSAGES
 from amem_integrations.stores.read import load
-from amem_integrations.stores.write import embedded_points
+from amem_integrations.stores.write import FIRST_PASSAGES, embedded_points
 
 _LOG = logging.getLogger(__name__)
 # Notes that became stale meanwhile go through the graph again, this often in all.

@@ -33,10 +33,9 @@ from amem_integrations.formation.state import Settings
 from amem_integrations.formation.steps import metered
 from amem_integrations.llms.failures import is_interrupt
 from amem_integrations.stores.codec import note_from, within
-from amem_integrations.stores.passages import FIRST_PASSAGES, passages
 from amem_integrations.stores.read import load
 from amem_integrations.stores.usage import save_usage
-from amem_integrations.stores.write import vectors_of
+from amem_integrations.stores.write import FIRST_PASSAGES, passages, vectors_of
 
 _LOG = logging.getLogger(__name__)
 _SAVED_AFTER = 32

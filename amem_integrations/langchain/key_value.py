@@ -19,7 +19,7 @@ from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.items import address_id, item_note, value_of, write
 from amem_integrations.memory.operations import Adapter, NamespaceLike
 from amem_integrations.stores.codec import within
-from amem_integrations.stores.read import every_point, notes_by_id
+from amem_integrations.stores.read import load_points, notes_by_id
 
 V = TypeVar("V")
 
@@ -100,7 +100,7 @@ class AMemKeyValueStore(Adapter, BaseStore[str, V]):
 
     @sync_form
     async def _keys(self, io: IO, prefix: str) -> list[str]:
-        points = await every_point(io, within(self._namespace), fields=("key",))
+        points = await load_points(io, within(self._namespace), fields=("key",))
         keys = [str(point.payload["key"]) for point in points]
         return [key for key in keys if key.startswith(prefix)]
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias, cast
 
 from amem_integrations.errors import InvalidFilterError
-from amem_integrations.stores.filters.tree import Operator
+from amem_integrations.stores.filters.language import Operator
 
 Path: TypeAlias = tuple[str, ...]
 NoteFilter: TypeAlias = dict[Any, Any]

@@ -41,7 +41,7 @@ from amem_integrations.recall.signals import RecallOptions
 from amem_integrations.revisions.forget import is_expired, not_expired, renew
 from amem_integrations.stores.codec import under
 from amem_integrations.stores.filters import match as filters
-from amem_integrations.stores.filters.tree import Exists, Field, Negation, Or
+from amem_integrations.stores.filters.language import Exists, Field, Negation, Or
 from amem_integrations.stores.read import namespaces, notes_by_id
 
 Fields: TypeAlias = Sequence[str]

@@ -23,7 +23,7 @@ from amem_integrations.revisions.replay import took_part
 from amem_integrations.revisions.retract import Retraction
 from amem_integrations.revisions.update import update
 from amem_integrations.stores.codec import within
-from amem_integrations.stores.read import every_note, influenced_by, load, revisions
+from amem_integrations.stores.read import influenced_by, load, load_all_notes, revisions
 
 Decision: TypeAlias = Literal["keep", "correct", "retire"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
@@ -204,7 +204,7 @@ async def audit(io: IO, note: Note, reason: str, analyst: str = "lifecycle") -> 
 async def audits(io: IO, namespace: Namespace) -> list[Audit]:
     """Return every note of a namespace that is under audit, the longest first."""
     found: list[Audit] = []
-    for note in await every_note(io, within(namespace, match("status", Status.QUARANTINED))):
+    for note in await load_all_notes(io, within(namespace, match("status", Status.QUARANTINED))):
         chain = await revisions(io, note)
         start = _start_of_audit(chain)
         reason, since = ("", note.updated_at) if start is None else (start.reason, start.at)

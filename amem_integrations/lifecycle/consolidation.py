@@ -20,7 +20,7 @@ from amem_integrations.lifecycle.merge import find_same, merge
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.revisions.archive import archive
 from amem_integrations.stores.codec import within
-from amem_integrations.stores.read import every_note, load, with_links
+from amem_integrations.stores.read import load, load_all_notes, with_links
 
 SIMILARITY = 0.9
 _SHOWN = 60
@@ -177,7 +177,7 @@ async def plan(
 ) -> Consolidation:
     """Return what there is to consolidate; see `memory.lifecycle.consolidate`."""
     _check_limits(max_notes, max_age, similarity)
-    notes = _with_backlinks(await every_note(io, within(namespace)))
+    notes = _with_backlinks(await load_all_notes(io, within(namespace)))
     why = "every word of them is the same, and they are understood alike"
     groups = await find_same(io, notes, similarity)
     merges = [Merge(older, tuple(newer), why) for older, newer in groups.items()]

@@ -18,7 +18,7 @@ from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
 from amem_integrations.lifecycle.tenure import SETTLED
 from amem_integrations.revisions.archive import archive
 from amem_integrations.stores.codec import within
-from amem_integrations.stores.read import every_note
+from amem_integrations.stores.read import load_all_notes
 
 
 def idle_time(note: Note, now: datetime) -> timedelta:
@@ -102,14 +102,14 @@ async def archive_excess(io: IO, namespace: Namespace, policy: Policy, analyst: 
         namespace, both(match("status", *SETTLED), Not(match("tier", Tier.MID, Tier.LONG)))
     )
     if await io.engine.count(short) > policy.most_short:
-        notes = list(filter(_is_movable, await every_note(io, short)))
+        notes = list(filter(_is_movable, await load_all_notes(io, short)))
         notes.sort(key=lambda note: (confidence(note, now, policy), note.created_at))
         excess = notes[: max(0, len(notes) - policy.most_short)]
         reason = f"the least believed of more than {policy.most_short} short notes"
         count += await archive(io, sorted(excess, key=_age), reason, analyst=analyst)
     most, shown = policy.most_notes, within(namespace, match("status", *SHOWN))
     if most is not None and await io.engine.count(shown) > most:
-        notes = await every_note(io, shown)
+        notes = await load_all_notes(io, shown)
         chosen = choose_excess(notes, now, policy, most)
         excess = [note for note in notes if note.id in chosen]
         reason = f"of the least value of more than {most} notes"

@@ -21,7 +21,7 @@ from amem_integrations.lifecycle.feedback import Occasions, write_life
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tenure import came_up, said_at
 from amem_integrations.stores.codec import within
-from amem_integrations.stores.read import backlinks, every_note, load
+from amem_integrations.stores.read import backlinks, load, load_all_notes
 
 _NEAREST = 16
 _USUAL = 0.99
@@ -146,7 +146,7 @@ async def _find_same(
     }
     # Merged notes are archived; they said it all the same.
     merged = (match("status", Status.ARCHIVED), match("influences", *asked))
-    for note in await every_note(io, within(namespace, *merged)) if asked else ():
+    for note in await load_all_notes(io, within(namespace, *merged)) if asked else ():
         if note.merged_into in found:
             found[note.merged_into][1].append(note)
     return found

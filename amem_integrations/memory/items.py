@@ -18,10 +18,10 @@ from amem_integrations.revisions import forget as forgetting
 from amem_integrations.revisions.archive import restore
 from amem_integrations.revisions.forget import forget
 from amem_integrations.revisions.update import overwrite
-from amem_integrations.stores.passages import passages
 from amem_integrations.stores.read import notes_by_id
 from amem_integrations.stores.write import (
     embedded_points,
+    passages,
     vectors_by_text,
     vectors_of,
 )

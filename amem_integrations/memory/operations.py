@@ -36,10 +36,10 @@ from amem_integrations.revisions.archive import restore
 from amem_integrations.revisions.contradiction import find_superseded, supersede
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import (
-    as_they_are,
     load,
+    load_merged,
     recent,
-    resolved,
+    reload_notes,
     revisions,
     with_links,
 )
@@ -249,7 +249,7 @@ async def _supersede(io: IO, note: Note, targets: Sequence[str], inline: bool) -
 
 async def _as_written(io: IO, notes: Sequence[Note], written: Mapping[str, Note]) -> list[Note]:
     """The notes with the links of both directions; those that are not in `written` are read."""
-    rest = await as_they_are(io, [note for note in notes if note.id not in written])
+    rest = await reload_notes(io, [note for note in notes if note.id not in written])
     current = {note.id: note for note in rest} | dict(written)
     incoming: dict[str, list[Link]] = {}
     for source in sorted(current):
@@ -263,7 +263,7 @@ async def _as_written(io: IO, notes: Sequence[Note], written: Mapping[str, Note]
 
 async def read(io: IO, note_id: str, namespace: Namespace) -> Note | None:
     """A note with the links of both directions; for one that was merged, what it went into."""
-    notes = list((await resolved(io, [note_id], namespace)).values())
+    notes = list((await load_merged(io, [note_id], namespace)).values())
     return (await with_links(io, notes))[0] if notes else None
 
 

@@ -22,9 +22,8 @@ from amem_integrations.revisions.archive import restore
 from amem_integrations.revisions.forget import forget
 from amem_integrations.revisions.proposals import contest
 from amem_integrations.revisions.retract import retract
-from amem_integrations.stores.passages import FIRST_PASSAGES
-from amem_integrations.stores.read import as_they_are, existing, load, with_links
-from amem_integrations.stores.write import embedded_points
+from amem_integrations.stores.read import existing, load, reload_notes, with_links
+from amem_integrations.stores.write import FIRST_PASSAGES, embedded_points
 
 _BY_LINK: Mapping[str, TurnKind] = {REPEATS: "repetition", CORRECTS: "correction"}
 
@@ -97,7 +96,7 @@ async def add_turn(
             await have_formed(wiring, io, formation, unformed={note.namespace: forgotten.unformed})
         ideas = await _store_turn(wiring, io, turn, formation)
         await have_formed(wiring, io, formation, (idea.note for idea in ideas))
-    fresh = await as_they_are(io, [idea.note for idea in ideas])
+    fresh = await reload_notes(io, [idea.note for idea in ideas])
     return TurnResult(
         tuple(replace(idea, note=note) for idea, note in zip(ideas, fresh, strict=True))
     )

@@ -24,8 +24,7 @@ from amem_integrations.plots.groups import (
 )
 from amem_integrations.plots.picture import INK, PAPER, bare_axis, library, new_figure
 from amem_integrations.revisions.entry import Entry
-from amem_integrations.stores.passages import passages
-from amem_integrations.stores.write import vectors_by_text, vectors_of
+from amem_integrations.stores.write import passages, vectors_by_text, vectors_of
 
 Method: TypeAlias = Literal["pca", "tsne"]
 METHODS = ("pca", "tsne")

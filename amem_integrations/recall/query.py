@@ -20,7 +20,7 @@ from amem_integrations.core.note import Note, Status, as_utc
 from amem_integrations.recall.dates import Days, days_in, is_month
 from amem_integrations.stores.codec import micros, note_from, within
 from amem_integrations.stores.filters import match as filters
-from amem_integrations.stores.filters.tree import And, Filter, Negation, Or
+from amem_integrations.stores.filters.language import And, Filter, Negation, Or
 
 Believe: TypeAlias = Callable[[Note], Note]
 

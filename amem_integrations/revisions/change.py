@@ -21,9 +21,8 @@ from amem_integrations.core.note import (
 )
 from amem_integrations.errors import NoteNotFoundError, StoreError
 from amem_integrations.stores.codec import as_read, revision_point, state_of
-from amem_integrations.stores.passages import FIRST_PASSAGES
 from amem_integrations.stores.read import existing, load
-from amem_integrations.stores.write import embedded_points, vectors_by_text
+from amem_integrations.stores.write import FIRST_PASSAGES, embedded_points, vectors_by_text
 
 ROUNDS = 8
 MAX_REASON_CHARS = 400

@@ -24,7 +24,7 @@ from amem_integrations.core.note import (
 )
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.revisions.change import Pair, change_until_done, revised
-from amem_integrations.stores.read import load, resolved
+from amem_integrations.stores.read import load, load_merged
 
 SUPERSEDED, CONTESTED = "superseded", "contested"
 """The kinds of revision of a contradicted note: a caller said so, or anybody else."""
@@ -100,7 +100,7 @@ async def find_superseded(
         return {}
     asked = {reference for _, references in named for reference in references}
     asked |= {note_id(namespace, reference) for reference in asked}
-    known = {id: note.id for id, note in (await resolved(io, asked, namespace)).items()}
+    known = {id: note.id for id, note in (await load_merged(io, asked, namespace)).items()}
     order = {note.id: place for place, (note, _) in enumerate(given)}
     found: dict[str, tuple[str, ...]] = {}
     for note, references in named:

@@ -11,7 +11,7 @@ from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Revision
 from amem_integrations.revisions.change import keep_references, map_changes
 from amem_integrations.stores.codec import fields_from, named_in, revision_from, state_of, within
-from amem_integrations.stores.read import every_point
+from amem_integrations.stores.read import load_points
 
 _PAGE = 512
 
@@ -91,7 +91,7 @@ async def records_of(io: IO, note_ids: Sequence[str]) -> dict[str, list[Point]]:
     """Return the points that keep older revisions, oldest first, by the id of their note."""
     found: dict[str, list[Point]] = {note_id: [] for note_id in note_ids}
     where = both(match("kind", "revision"), match("of", *note_ids))
-    for point in await every_point(io, where):
+    for point in await load_points(io, where):
         found[point.payload["of"]].append(point)
     for points in found.values():
         points.sort(key=lambda point: point.payload["version"])

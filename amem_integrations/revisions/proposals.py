@@ -32,7 +32,7 @@ from amem_integrations.revisions.change import (
 )
 from amem_integrations.revisions.contradiction import contradicted, is_outdated
 from amem_integrations.stores.codec import micros, moment
-from amem_integrations.stores.read import every_point, load
+from amem_integrations.stores.read import load, load_points
 
 Believe: TypeAlias = Callable[[Note], float]
 """The base confidence in a note, whatever its age, in [0, 1]."""
@@ -128,7 +128,7 @@ def concerning(namespace: Namespace, note_id: str) -> Condition:
 
 async def proposals(io: IO, namespace: Namespace) -> list[Proposal]:
     """Return all proposals of a namespace, oldest first."""
-    points = await every_point(io, waiting(namespace))
+    points = await load_points(io, waiting(namespace))
     return sorted(map(_proposal_from, points), key=lambda proposal: (proposal.at, proposal.id))
 
 

@@ -10,12 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from amem_integrations.core.engine import Point, Query, SparseVector, Vector
-from amem_integrations.core.filters import All, Condition, Not
-from amem_integrations.core.filters import Any as AnyOf
+from amem_integrations.core.engine import Fields, Point, Query, SparseVector, Vector
 from amem_integrations.errors import (
     EmbeddingError,
-    InvalidFilterError,
     StoreCorruptError,
     StoreError,
     StoreMismatchError,
@@ -24,8 +21,6 @@ from amem_integrations.stores.codec import META_ID, SCHEMA_VERSION
 
 # The embedded engine cannot read a payload nested 127 deep again; ours have three levels.
 MAX_PAYLOAD_DEPTH = 32
-# A filter nested some hundred deep overflows the engine's stack and ends the process.
-MAX_CONDITION_DEPTH = 64
 _LARGEST_FLOAT32 = 3.4028235e38
 _ID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -42,15 +37,26 @@ def check_points(points: Iterable[Point], dimension: int) -> None:
         _check_depth(point.payload, point.id)
 
 
+def check_commit(
+    points: Sequence[Point], expect: Mapping[str, Fields], new: Sequence[Point], dimension: int
+) -> None:
+    """Raise as `check_points`, and StoreError if nothing is expected of one of `points`."""
+    check_points([*points, *new], dimension)
+    if unstated := {point.id for point in points} - expect.keys():
+        raise StoreError(f"A commit must state what it expects of {', '.join(sorted(unstated))}.")
+
+
+def holds(stored: Mapping[str, Any] | None, fields: Fields) -> bool:
+    """Return whether a point's payload is there and has these fields; None: it lacks the field."""
+    return stored is not None and all(stored.get(name) == value for name, value in fields.items())
+
+
 def check_query(query: Query, dimension: int) -> None:
-    """Raise EmbeddingError or InvalidFilterError for a query that cannot be asked."""
+    """Raise EmbeddingError for a query whose vector is none."""
     if isinstance(query.vector, SparseVector):
         check_sparse(query.vector)
     else:
         check_vector(query.vector, dimension)
-    check_condition(query.where)
-    if query.corpus is not None:
-        check_condition(query.corpus)
 
 
 def check_vector(vector: Vector, dimension: int) -> None:
@@ -84,31 +90,9 @@ def check_sparse(vector: SparseVector) -> None:
         raise EmbeddingError("The sparse encoder returned a weight that is NaN or infinite.")
 
 
-def check_condition(condition: Condition) -> None:
-    """Raise InvalidFilterError for a condition nested deeper than engines can take."""
-    level: Sequence[Condition] = [condition]
-    for _ in range(MAX_CONDITION_DEPTH):
-        level = [part for parent in level for part in _parts(parent)]
-        if not level:
-            return
-    raise InvalidFilterError(
-        f"A filter is nested at most {MAX_CONDITION_DEPTH} levels deep. Flatten it."
-    )
-
-
 def is_id(text: str) -> bool:
     """Whether `text` can be the id of a point: a UUID, lower case, with hyphens."""
     return _ID.fullmatch(text) is not None
-
-
-def _parts(condition: Condition) -> tuple[Condition, ...]:
-    match condition:
-        case All(parts) | AnyOf(parts):
-            return parts
-        case Not(part):
-            return (part,)
-        case _:
-            return ()
 
 
 def _check_depth(payload: dict[str, Any], id: str) -> None:

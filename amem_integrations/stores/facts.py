@@ -3,7 +3,7 @@
 Engines compare payloads by their own rules (1 equals true, 1.0 cannot be asked for, a float
 comes back changed), and a key can be any text. So what a note's metadata and value hold is
 kept as digests in the payload field `facts`, and its numbers under the digest of their path
-in `numbers`. `schema` writes them and `filters` asks for them; nothing reads them back.
+in `numbers`. `codec` writes them and `filters.match` asks for them; nothing reads them back.
 
 A container with more in it than fits is not taken apart: `unlisted(place)` says so, and
 whoever asks for something inside must take that term for a yes.

@@ -1,6 +1,6 @@
 """Reading notes out of the store: by id, by namespace, with the links of both directions.
 
-Queries by meaning and words live in `recall`; writing lives in `writing.py`.
+Queries by meaning and words live in `recall`; writing lives in `write`.
 """
 
 import uuid
@@ -32,8 +32,8 @@ async def load(io: IO, note_ids: Iterable[str], namespace: Namespace) -> dict[st
     return {note.id: note for note in notes if note.namespace == namespace}
 
 
-async def resolved(io: IO, note_ids: Iterable[str], namespace: Namespace) -> dict[str, Note]:
-    """`load`, with what a note was merged into in its place: by the ids that were asked for."""
+async def load_merged(io: IO, note_ids: Iterable[str], namespace: Namespace) -> dict[str, Note]:
+    """Return the notes by the ids asked for; a merged note gives the one it was merged into."""
     found = await load(io, note_ids, namespace)
     known = dict(found)
     for _ in range(_MERGES):
@@ -46,7 +46,7 @@ async def resolved(io: IO, note_ids: Iterable[str], namespace: Namespace) -> dic
 
 
 async def notes_by_id(io: IO, note_ids: Iterable[str]) -> dict[str, Note]:
-    """The notes among `note_ids` that exist, whatever their namespace."""
+    """Return the existing notes among `note_ids`, of any namespace."""
     wanted = list(note_ids)
     found: dict[str, Note] = {}
     for start in range(0, len(wanted), _PAGE):
@@ -56,7 +56,7 @@ async def notes_by_id(io: IO, note_ids: Iterable[str]) -> dict[str, Note]:
 
 
 def _is_id(text: str) -> bool:
-    """Whether a caller's text can be a note's id at all; engines refuse what is no UUID."""
+    """Return whether a caller's text can be a note's id; engines refuse anything but UUIDs."""
     try:
         return str(uuid.UUID(text)) == text
     except ValueError:
@@ -64,7 +64,7 @@ def _is_id(text: str) -> bool:
 
 
 async def with_links(io: IO, notes: Sequence[Note]) -> list[Note]:
-    """The notes with the links of both directions; links to notes that are gone are left out.
+    """Return the notes with links of both directions, without links to notes that are gone.
 
     All notes must be of one namespace.
     """
@@ -75,7 +75,7 @@ async def with_links(io: IO, notes: Sequence[Note]) -> list[Note]:
     ends: tuple[Condition, ...] = (match("link_ids", *owners),)
     if targets:
         ends += (ids(sorted(targets)),)
-    points = await every_point(io, within(notes[0].namespace, AnyOf(ends)), fields=("links",))
+    points = await load_points(io, within(notes[0].namespace, AnyOf(ends)), fields=("links",))
     known = {*owners, *(point.id for point in points)}
     incoming = _links_to(set(owners), points)
     return [
@@ -90,8 +90,8 @@ async def with_links(io: IO, notes: Sequence[Note]) -> list[Note]:
     ]
 
 
-async def as_they_are(io: IO, notes: Sequence[Note]) -> list[Note]:
-    """The notes read again, with the links of both directions; one that is gone, as given.
+async def reload_notes(io: IO, notes: Sequence[Note]) -> list[Note]:
+    """Read the notes again, with links of both directions; a note that is gone stays as given.
 
     All notes must be of one namespace.
     """
@@ -107,9 +107,9 @@ async def as_they_are(io: IO, notes: Sequence[Note]) -> list[Note]:
 async def backlinks(
     io: IO, namespace: Namespace, note_ids: Sequence[str]
 ) -> Mapping[str, list[Link]]:
-    """The links that other notes of the namespace made to each of `note_ids`."""
+    """Return the links that other notes of the namespace made to each of `note_ids`."""
     where = within(namespace, match("link_ids", *note_ids))
-    return _links_to(set(note_ids), await every_point(io, where, fields=("links",)))
+    return _links_to(set(note_ids), await load_points(io, where, fields=("links",)))
 
 
 def _links_to(targets: Collection[str], points: Iterable[Point]) -> dict[str, list[Link]]:
@@ -122,7 +122,7 @@ def _links_to(targets: Collection[str], points: Iterable[Point]) -> dict[str, li
 
 
 async def existing(io: IO, note_ids: Sequence[str], namespace: Namespace) -> set[str]:
-    """Which of the ids are notes of this namespace."""
+    """Return the ids that are notes of this namespace."""
     if not note_ids:
         return set()
     where = within(namespace, ids(note_ids))
@@ -130,15 +130,15 @@ async def existing(io: IO, note_ids: Sequence[str], namespace: Namespace) -> set
     return {point.id for point in points}
 
 
-async def every_note(io: IO, where: Condition = EVERYTHING) -> list[Note]:
-    """All notes that meet `where`, in the order of their ids."""
-    return [note_from(point) for point in await every_point(io, both(match("kind", "note"), where))]
+async def load_all_notes(io: IO, where: Condition = EVERYTHING) -> list[Note]:
+    """Return all notes that meet `where`, in the order of their ids."""
+    return [note_from(point) for point in await load_points(io, both(match("kind", "note"), where))]
 
 
-async def every_point(
+async def load_points(
     io: IO, where: Condition = EVERYTHING, *, fields: tuple[str, ...] | None = None
 ) -> list[Point]:
-    """All points that meet `where`, in the order of their ids."""
+    """Return all points that meet `where`, in the order of their ids."""
     found: list[Point] = []
     after: str | None = None
     while True:
@@ -152,7 +152,7 @@ async def every_point(
 async def recent(
     io: IO, namespace: Namespace, *, limit: int, where: Condition = EVERYTHING
 ) -> list[Note]:
-    """The notes of a namespace made last, newest first."""
+    """Return the newest notes of a namespace, newest first."""
     points = await io.engine.scroll(
         within(namespace, where), limit=limit, order_by="created_at", descending=True
     )
@@ -160,15 +160,15 @@ async def recent(
 
 
 async def namespaces(io: IO, where: Condition = EVERYTHING) -> list[Namespace]:
-    """Every namespace with a note that meets `where`, in the order of labels."""
+    """Return the namespaces with a note that meets `where`, in the order of labels."""
     where = both(match("kind", "note"), where)
     found = await io.engine.facet("ns", where, limit=await io.engine.count(where))
     return sorted(map(decode, found))
 
 
 async def revisions(io: IO, note: Note) -> list[Revision]:
-    """Every revision of a note, oldest first (the newest is the one on the note itself)."""
-    kept = await every_point(io, both(match("kind", "revision"), match("of", note.id)))
+    """Return the revisions of a note, oldest first; the newest is the one on the note itself."""
+    kept = await load_points(io, both(match("kind", "revision"), match("of", note.id)))
     by_version = {
         revision.version: revision
         for revision in (revision_from(point.payload["revision"]) for point in kept)
@@ -179,16 +179,16 @@ async def revisions(io: IO, note: Note) -> list[Revision]:
 
 
 async def influenced_by(io: IO, namespace: Namespace, note_id: str) -> list[str]:
-    """The ids of the notes of the namespace with a revision in which `note_id` had a part."""
+    """Return the ids of notes with a revision that `note_id` took part in."""
     home = AnyOf((within(namespace), match("owner", encode(namespace))))
     where = both(match("influences", note_id), home)
-    points = await every_point(io, where, fields=("of",))
+    points = await load_points(io, where, fields=("of",))
     owners = (point.payload.get("of", point.id) for point in points)
     return list(dict.fromkeys(owner for owner in owners if owner != note_id))
 
 
 async def linking_to(io: IO, namespace: Namespace, note_id: str) -> list[str]:
-    """The ids of the notes of the namespace that link to `note_id`."""
+    """Return the ids of the notes of the namespace that link to `note_id`."""
     return [
-        point.id for point in await every_point(io, within(namespace, match("link_ids", note_id)))
+        point.id for point in await load_points(io, within(namespace, match("link_ids", note_id)))
     ]

@@ -20,7 +20,7 @@ from amem_integrations.core.namespace import Namespace, encode
 from amem_integrations.core.usage import Entries, Ledger, Record, Usage, UsageReport, hour, report
 from amem_integrations.errors import StoreError
 from amem_integrations.stores.codec import META_ID, micros
-from amem_integrations.stores.read import every_point
+from amem_integrations.stores.read import load_points
 
 _LOG = logging.getLogger(__name__)
 _PAGE = 64
@@ -87,7 +87,7 @@ async def read_usage(
         wanted.append(match("owner", encode(namespace)))
     if start is not None:
         wanted.append(Range("created_at", gte=micros(start)))
-    for point in await every_point(io, both(*wanted), fields=("usage",)):
+    for point in await load_points(io, both(*wanted), fields=("usage",)):
         tables.setdefault(point.id, _entries(point.payload["usage"]))
     return report(tables.values())
 

@@ -17,7 +17,7 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, encode
 from amem_integrations.errors import StoreError
 from amem_integrations.stores.codec import micros, moment
-from amem_integrations.stores.read import every_point
+from amem_integrations.stores.read import load_points
 
 Outcome: TypeAlias = Literal["used", "conflict"]
 OUTCOMES = ("used", "conflict")
@@ -55,7 +55,7 @@ async def save_use(io: IO, namespace: Namespace, use: Use) -> None:
         "kind": "use",
         "owner": encode(namespace),
         "created_at": micros(use.at),
-        **_told(use),
+        **_fields(use),
     }
     point = Point(use.id, payload, [] if use.query is None else [use.query])
     if await io.engine.insert([point]):
@@ -67,7 +67,7 @@ async def leave_out(io: IO, namespace: Namespace, note_id: str) -> None:
 
     Those that tell of it alone, or that are changed meanwhile, stay as they are.
     """
-    for point in await every_point(io, _kept(namespace, match("of", note_id))):
+    for point in await load_points(io, _kept(namespace, match("of", note_id))):
         use = _use(point)
         notes = tuple(id for id in use.notes if id != note_id)
         if notes:
@@ -75,12 +75,12 @@ async def leave_out(io: IO, namespace: Namespace, note_id: str) -> None:
             rest = replace(
                 use, notes=notes, ways=tuple(way for way in use.ways if note_id not in way)
             )
-            payload = {**point.payload, **_told(rest), "version": (version or 0) + 1}
+            payload = {**point.payload, **_fields(rest), "version": (version or 0) + 1}
             # The question may have been about what is forgotten: its vector is not kept.
             await io.engine.commit([Point(use.id, payload)], expect={use.id: {"version": version}})
 
 
-def _told(use: Use) -> dict[str, Any]:
+def _fields(use: Use) -> dict[str, Any]:
     told: dict[str, Any] = {
         "notes": list(use.notes),
         "outcome": use.outcome,
@@ -94,14 +94,18 @@ def new_id() -> str:
     return str(uuid.uuid4())
 
 
+async def all_uses(io: IO, namespace: Namespace, where: Condition = EVERYTHING) -> list[Use]:
+    """Return the reports of a namespace that meet `where`, oldest first."""
+    points = await load_points(io, _kept(namespace, where))
+    return sorted(map(_use, points), key=lambda use: (use.at, use.id))
+
+
 async def uses_since(
     io: IO, namespace: Namespace, since: datetime | None, until: datetime
 ) -> list[Use]:
-    """The reports after `since`, up to `until`, oldest first."""
+    """Return the reports after `since`, up to `until`, oldest first."""
     after = None if since is None else micros(since)
-    when = Range("created_at", gt=after, lte=micros(until))
-    points = await every_point(io, _kept(namespace, when))
-    return sorted(map(_use, points), key=lambda use: (use.at, use.id))
+    return await all_uses(io, namespace, Range("created_at", gt=after, lte=micros(until)))
 
 
 async def count_since(io: IO, namespace: Namespace, since: datetime | None) -> int:
@@ -111,15 +115,8 @@ async def count_since(io: IO, namespace: Namespace, since: datetime | None) -> i
 
 
 async def uses_of(io: IO, namespace: Namespace, note_ids: Sequence[str]) -> list[Use]:
-    """Every report that is kept of any of these notes, oldest first."""
-    points = await every_point(io, _kept(namespace, match("of", *note_ids)))
-    return sorted(map(_use, points), key=lambda use: (use.at, use.id))
-
-
-async def all_uses(io: IO, namespace: Namespace) -> list[Use]:
-    """Every report that is kept, oldest first."""
-    points = await every_point(io, _kept(namespace, EVERYTHING))
-    return sorted(map(_use, points), key=lambda use: (use.at, use.id))
+    """Return the reports of any of these notes, oldest first."""
+    return await all_uses(io, namespace, match("of", *note_ids))
 
 
 async def queries_of(io: IO, uses: Sequence[Use]) -> list[Vector]:
@@ -138,12 +135,12 @@ def _kept(namespace: Namespace, where: Condition) -> Condition:
 
 
 def _use(point: Point) -> Use:
-    told: dict[str, Any] = json.loads(point.payload["use"])
+    fields: dict[str, Any] = json.loads(point.payload["use"])
     return Use(
         id=point.id,
         at=moment(point.payload["created_at"]),
-        notes=tuple(told["notes"]),
-        outcome=told["outcome"],
-        ways=tuple((source, to) for source, to in told["ways"]),
-        session=None if told["session"] is None else str(told["session"]),
+        notes=tuple(fields["notes"]),
+        outcome=fields["outcome"],
+        ways=tuple((source, to) for source, to in fields["ways"]),
+        session=None if fields["session"] is None else str(fields["session"]),
     )

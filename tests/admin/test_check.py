@@ -12,7 +12,7 @@ from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import ids, match
 from amem_integrations.core.io import run
 from amem_integrations.stores.codec import note_point, revision_point
-from amem_integrations.stores.read import every_point
+from amem_integrations.stores.read import load_points
 from tests.lifecycle.engines import TEXTS, open_on
 from tests.support import aio_of, chat_model, io_of, open_memory
 
@@ -90,7 +90,7 @@ def twice(memory: AgenticMemory, note: Note) -> None:
 
 
 def record_of(memory: AgenticMemory, note: Note) -> Point:
-    points = run(every_point(io_of(memory)))
+    points = run(load_points(io_of(memory)))
     return next(point for point in points if point.payload.get("of") == note.id)
 
 
@@ -149,7 +149,7 @@ def set_vectors(memory: AgenticMemory, note: Note, times: int) -> None:
 
 
 def contents(memory: AgenticMemory) -> set[tuple[str, str]]:
-    points = run(every_point(io_of(memory)))
+    points = run(load_points(io_of(memory)))
     return {(p.id, p.payload["content"]) for p in points if "content" in p.payload}
 
 
@@ -245,7 +245,7 @@ def test_completing_an_erasure_takes_back_what_the_note_had_caused(memory: Agent
 
 
 def stored_text(memory: AgenticMemory, namespace: str) -> str:
-    payloads = [point.payload for point in run(every_point(io_of(memory)))]
+    payloads = [point.payload for point in run(load_points(io_of(memory)))]
     return repr([p for p in payloads if namespace in (p.get("ns"), p.get("owner"))])
 
 

@@ -24,10 +24,6 @@ class FindingContract(ContractBase):
         store.put((*NS, "a"), "a", {"text": "other"})
         assert store.keys(NS) == ["a", "b", "d", "c"]
 
-    def test_without_a_query_there_is_no_score(self, store: Driver) -> None:
-        store.put(NS, "k", {"text": "tea"})
-        assert [item.score for item in store.search(NS)] == [None]
-
     @pytest.mark.parametrize("query", [None, "", "item"], ids=["none", "blank", "query"])
     def test_pages_neither_overlap_nor_leave_gaps(self, store: Driver, query: str | None) -> None:
         for n in range(45):
@@ -51,15 +47,6 @@ class FindingContract(ContractBase):
         assert store.keys(NS, query=query, limit=0) == []
         assert store.keys(NS, query=query, offset=12) == []
         assert store.keys(NS, query=query, offset=10_000) == []
-
-    @pytest.mark.parametrize("query", [None, "tea"], ids=["none", "query"])
-    @pytest.mark.parametrize("bounds", [{"limit": -1}, {"offset": -1}], ids=["limit", "offset"])
-    def test_negative_bounds_are_refused(
-        self, store: Driver, bounds: dict[str, int], query: str | None
-    ) -> None:
-        store.put(NS, "k", {"text": "tea"})
-        with pytest.raises(ValueError):
-            store.search(NS, query=query, **bounds)
 
     def test_the_nearest_comes_first(self, store: Driver) -> None:
         for key, text in TEXTS.items():
@@ -85,6 +72,7 @@ class FindingContract(ContractBase):
         found = store.search(NS, query="red garden")
         for at, item in enumerate(found):
             assert store.search(NS, query="red garden", limit=1, offset=at)[0].score == item.score
+        assert {item.score for item in store.search(NS)} == {None}
 
     def test_equal_scores_keep_an_order(self, store: Driver) -> None:
         for n in range(40):
@@ -116,24 +104,24 @@ class FindingContract(ContractBase):
         assert store.keys(NS, query="tea") == ["found"]
         assert len(store.search(NS)) == 3
 
-    @pytest.mark.parametrize(
-        "query",
-        ["tea " * 2000, "!@#$%^&*()", "' OR '1'='1", "素菜馆", "\n", "\u202e", "{}", "*"],
-        ids=["long", "marks", "quote", "chinese", "line", "right to left", "braces", "star"],
-    )
-    def test_any_text_is_a_query(self, store: Driver, query: str) -> None:
+    def test_any_text_is_a_query(self, store: Driver) -> None:
         store.put(NS, "k", {"text": "green tea"})
-        assert store.keys(NS, query=query) == ["k"]
+        for query in ("tea " * 2000, "!@#$%^&*()", "' OR '1'='1", "素菜馆", "\n", "\u202e", "{}"):
+            assert store.keys(NS, query=query) == ["k"]
 
-    @pytest.mark.parametrize(
-        "text",
-        ["这是中文", "これは日本語です", "이건 한국어야", "Это русский", "यह हिन्दी है", "עברית"],
-    )
-    def test_texts_of_any_script_are_found(self, store: Driver, text: str) -> None:
-        store.put(NS, "this", {"text": text})
-        for key, other in TEXTS.items():
-            store.put(NS, key, {"text": other})
-        assert store.keys(NS, query=text, limit=1) == ["this"]
+    def test_texts_of_any_script_are_found(self, store: Driver) -> None:
+        texts = [
+            "这是中文",
+            "これは日本語です",
+            "이건 한국어야",
+            "Это русский",
+            "यह हिन्दी है",
+            "עברית",
+        ]
+        for text in (*texts, *TEXTS.values()):
+            store.put(NS, text, {"text": text})
+        for text in texts:
+            assert store.keys(NS, query=text, limit=1) == [text]
 
     def test_a_search_of_nothing_finds_nothing(self, store: Driver) -> None:
         assert store.search(()) == store.search(NS) == store.search(NS, query="tea") == []

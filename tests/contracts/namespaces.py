@@ -102,14 +102,15 @@ LOOKALIKES: tuple[Namespace, ...] = (
 
 
 class NamespaceContract(ContractBase):
-    @pytest.mark.parametrize(("options", "expected"), LISTINGS.values(), ids=LISTINGS.keys())
-    def test_listing(
-        self, store: Driver, options: dict[str, Any], expected: list[Namespace]
-    ) -> None:
+    def test_listing(self, store: Driver) -> None:
         for namespace in TREE:
             store.put(namespace, "k", {"text": "tea"})
             store.put(namespace, "other", {"text": "coffee"})
-        assert store.list_namespaces(**options) == expected
+        for name, (options, expected) in LISTINGS.items():
+            assert store.list_namespaces(**options) == expected, name
+        for query in (None, "tea"):
+            found = {item.namespace for item in store.search((), query=query, limit=100)}
+            assert found == set(TREE)
 
     def test_pages_of_namespaces(self, store: Driver) -> None:
         everything = [("n", f"{n:03}") for n in range(30)]
@@ -117,14 +118,6 @@ class NamespaceContract(ContractBase):
             store.put(namespace, "k", {"text": "tea"})
         pages = [store.list_namespaces(limit=7, offset=at) for at in range(0, 30, 7)]
         assert [*chain(*pages)] == everything
-
-    @pytest.mark.parametrize("bounds", [{"limit": -1}, {"offset": -1}], ids=["limit", "offset"])
-    def test_negative_bounds_of_a_listing_are_refused(
-        self, store: Driver, bounds: dict[str, int]
-    ) -> None:
-        store.put(("a",), "k", {"text": "tea"})
-        with pytest.raises(ValueError):
-            store.list_namespaces(**bounds)
 
     def test_a_namespace_is_listed_while_it_holds_something(self, store: Driver) -> None:
         assert store.list_namespaces() == []
@@ -144,18 +137,11 @@ class NamespaceContract(ContractBase):
             for query in (None, "tea"):
                 found = store.search(namespace, query=query, limit=100)
                 assert sorted(item.namespace for item in found) == sorted(under)
+            if "*" not in namespace:
+                ending = [each for each in LOOKALIKES if each[-len(namespace) :] == namespace]
+                assert store.list_namespaces(prefix=namespace) == sorted(under)
+                assert store.list_namespaces(suffix=namespace) == sorted(ending)
         assert store.list_namespaces(limit=100) == sorted(LOOKALIKES)
-
-    def test_listing_by_labels_that_look_alike(self, store: Driver) -> None:
-        for namespace in LOOKALIKES:
-            store.put(namespace, "k", {"text": "tea"})
-        for namespace in LOOKALIKES:
-            if "*" in namespace:
-                continue
-            under = [each for each in LOOKALIKES if each[: len(namespace)] == namespace]
-            ending = [each for each in LOOKALIKES if each[-len(namespace) :] == namespace]
-            assert store.list_namespaces(prefix=namespace) == sorted(under)
-            assert store.list_namespaces(suffix=namespace) == sorted(ending)
 
     def test_a_prefix_ends_where_a_label_ends(self, store: Driver) -> None:
         for namespace in (("foo",), ("foo", "child"), ("foobar",), ("foobar", "baz"), ("foo2",)):
@@ -164,13 +150,6 @@ class NamespaceContract(ContractBase):
             found = {item.namespace for item in store.search(("foo",), query=query)}
             assert found == {("foo",), ("foo", "child")}
             assert store.search(("fo",), query=query) == []
-
-    def test_no_prefix_is_everything(self, store: Driver) -> None:
-        for namespace in TREE:
-            store.put(namespace, "k", {"text": "tea"})
-        for query in (None, "tea"):
-            found = store.search((), query=query, limit=100)
-            assert sorted(item.namespace for item in found) == sorted(TREE)
 
     def test_labels_may_come_in_a_list(self, store: Driver) -> None:
         store.put(["a", "b"], "k", {"text": "tea"})
@@ -181,7 +160,7 @@ class NamespaceContract(ContractBase):
         assert store.list_namespaces(prefix=["a"], suffix=["b"]) == [("a", "b")]
 
     @pytest.mark.parametrize("label", ["a.b", "", 7, "\x00"], ids=["dot", "empty", "int", "NUL"])
-    def test_labels_that_cannot_be_are_refused(self, store: Driver, label: Any) -> None:
+    def test_invalid_labels_are_refused(self, store: Driver, label: Any) -> None:
         namespace = ("a", label)
         for call in (
             lambda: store.put(namespace, "k", {"text": "tea"}),

@@ -1,13 +1,12 @@
 """Running: in loops, beside loops, in threads, side by side and given up half-way."""
 
 import asyncio
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from langgraph.store.base import BaseStore, GetOp, PutOp
+from langgraph.store.base import BaseStore, GetOp
 
 from tests.contracts.base import (
     ContractBase,
@@ -47,21 +46,18 @@ class RunningContract(ContractBase):
         assert [asyncio.run(add(n)) for n in range(4)] == [1, 2, 3, 4]
         assert len(bare.search(NS)) == 4
 
-    def test_event_loops_in_several_threads(self, bare: BaseStore) -> None:
-        def work(n: int) -> int:
-            async def calls() -> int:
-                for m in range(5):
-                    await bare.aput((*NS, str(n)), str(m), {"text": f"tea {m}"})
-                return len(await bare.asearch((*NS, str(n)), query="tea"))
-
-            return asyncio.run(calls())
-
-        with ThreadPoolExecutor(4) as pool:
-            assert list(pool.map(work, range(4))) == [5] * 4
-        assert len(bare.search(NS, limit=100)) == 20
-
-    def test_many_threads(self, bare: BaseStore) -> None:
+    def test_many_threads_some_with_event_loops(self, bare: BaseStore) -> None:
         def work(n: int) -> None:
+            asyncio.run(awaited(n)) if n % 2 else called(n)
+
+        async def awaited(n: int) -> None:
+            for m in range(10):
+                await bare.aput((*NS, str(n)), str(m), {"text": f"tea {n} {m}"})
+            assert len(await bare.asearch((*NS, str(n)), query="tea")) == 10
+            for m in range(5):
+                await bare.adelete((*NS, str(n)), str(m))
+
+        def called(n: int) -> None:
             for m in range(10):
                 bare.put((*NS, str(n)), str(m), {"text": f"tea {n} {m}"})
                 assert bare.get((*NS, str(n)), str(m)) is not None
@@ -89,6 +85,7 @@ class RunningContract(ContractBase):
         async def calls() -> None:
             puts = [bare.aput(NS, "k", {"text": f"drink {n}", "n": n}) for n in range(40)]
             await asyncio.gather(*puts)
+            assert asyncio.all_tasks() == {asyncio.current_task()}
 
         asyncio.run(calls())
         (item,) = bare.search(NS)
@@ -142,25 +139,3 @@ class RunningContract(ContractBase):
         assert isinstance(bad, (TypeError, ValueError))
         assert isinstance(unknown, ValueError)
         assert {item.key for item in bare.search(NS)} == {"a", "c"}
-
-    def test_no_task_is_left_behind(self, bare: BaseStore) -> None:
-        async def calls() -> set[Any]:
-            await bare.abatch([PutOp(NS, str(n), {"text": f"tea {n}"}) for n in range(5)])
-            await asyncio.gather(*(bare.aget(NS, str(n)) for n in range(5)))
-            return asyncio.all_tasks() - {asyncio.current_task()}
-
-        assert asyncio.run(calls()) == set()
-
-    def test_sync_calls_from_a_thread_while_a_loop_waits(self, bare: BaseStore) -> None:
-        done = threading.Event()
-
-        def work() -> Any:
-            bare.put(NS, "k", {"text": "tea"})
-            done.set()
-            return bare.get(NS, "k")
-
-        async def calls() -> Any:
-            return await asyncio.wait_for(asyncio.to_thread(work), 30)
-
-        assert asyncio.run(calls()).value == {"text": "tea"}
-        assert done.is_set()

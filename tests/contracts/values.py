@@ -31,12 +31,12 @@ VALUES: dict[str, dict[str, Any]] = {
 
 
 class ValueContract(ContractBase):
-    @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES.keys())
-    def test_a_value_comes_back_exactly(self, store: Driver, value: dict[str, Any]) -> None:
-        store.put(NS, "k", value)
-        expected = json.dumps(value)
-        assert json.dumps(store.value(NS, "k")) == expected
-        assert [json.dumps(item.value) for item in store.search(NS)] == [expected]
+    def test_a_value_comes_back_exactly(self, store: Driver) -> None:
+        for name, value in VALUES.items():
+            store.put((*NS, name), "k", value)
+            expected = json.dumps(value)
+            assert json.dumps(store.value((*NS, name), "k")) == expected
+            assert [json.dumps(item.value) for item in store.search((*NS, name))] == [expected]
 
     def test_an_item_says_where_and_when(self, store: Driver) -> None:
         store.put(NS, "k", {"text": "tea"})
@@ -47,17 +47,15 @@ class ValueContract(ContractBase):
         again = cast("dict[str, Any]", item.dict())  # pyright: ignore[reportUnknownMemberType]
         assert Item(**again) == item
 
-    def test_what_is_not_there_is_none(self, store: Driver) -> None:
-        store.put(NS, "k", {"text": "tea"})
-        assert store.get(NS, "other") is None
-        assert store.get(("users",), "k") is None
-        assert store.get((*NS, "more"), "k") is None
-
     def test_reading_what_is_not_there_leaves_no_trace(self, store: Driver) -> None:
         assert store.get(("ghost",), "k") is None
         assert store.search(("ghost",)) == []
         store.delete(("ghost",), "k")
         assert store.list_namespaces() == []
+        store.put(NS, "k", {"text": "tea"})
+        assert store.get(NS, "other") is None
+        assert store.get(NS[:1], "k") is None
+        assert store.get((*NS, "more"), "k") is None
 
     def test_a_stored_value_is_nobody_elses(self, store: Driver) -> None:
         value: dict[str, Any] = {"tags": ["a"]}
@@ -69,39 +67,36 @@ class ValueContract(ContractBase):
 
     def test_a_put_takes_the_place_of_the_whole_value(self, store: Driver) -> None:
         store.put(NS, "k", {"text": "tea", "n": 1})
+        assert store.keys(NS, filter={"n": 1}) == ["k"]
         store.put(NS, "k", {"text": "tea"})
         assert store.value(NS, "k") == {"text": "tea"}
+        assert store.keys(NS, filter={"n": 1}) == []
 
     def test_any_mapping_can_be_put(self, store: Driver) -> None:
         store.put(NS, "k", UserDict({"text": "tea"}))
         assert store.value(NS, "k") == {"text": "tea"}
 
-    @pytest.mark.parametrize("text", ["tea", "coffee"])
-    def test_the_time_of_creation_survives_updates(self, store: Driver, text: str) -> None:
+    def test_the_time_of_creation_survives_updates(self, store: Driver) -> None:
         store.put(NS, "k", {"text": "tea"})
         first = store.item(NS, "k")
-        store.put(NS, "k", {"text": text})
-        second = store.item(NS, "k")
-        assert second.created_at == first.created_at
-        assert second.updated_at > first.updated_at
+        for text in ("tea", "coffee"):
+            before = store.item(NS, "k")
+            store.put(NS, "k", {"text": text})
+            after = store.item(NS, "k")
+            assert after.created_at == first.created_at
+            assert after.updated_at > before.updated_at
 
-    @pytest.mark.parametrize(
-        "key", ["a.b", "a/b", " ", "%", "_", "*", "'", '"', "\\", "\n", "素", "e\u0301", "x" * 500]
-    )
-    def test_a_key_is_any_text(self, store: Driver, key: str) -> None:
-        store.put(NS, key, {"text": "this"})
-        store.put(NS, "another", {"text": "that"})
-        assert store.value(NS, key) == {"text": "this"}
-        assert sorted(store.keys(NS)) == sorted([key, "another"])
-        store.delete(NS, key)
-        assert store.get(NS, key) is None
-        assert store.keys(NS) == ["another"]
-
-    def test_keys_that_look_alike_are_different(self, store: Driver) -> None:
-        keys = ["k", "K", " k", "k ", "\u212a", "e\u0301", "\u00e9", "1", "01", "1.0"]
-        for key in keys:
+    def test_a_key_is_any_text(self, store: Driver) -> None:
+        keys = ["a.b", "a/b", " ", "%", "_", "*", "'", '"', "\\", "\n", "素", "x" * 500]
+        alike = ["k", "K", " k", "k ", "\u212a", "e\u0301", "\u00e9", "1", "01", "1.0"]
+        for key in keys + alike:
             store.put(NS, key, {"key": key})
-        assert [store.value(NS, key) for key in keys] == [{"key": key} for key in keys]
+        for key in keys + alike:
+            assert store.value(NS, key) == {"key": key}
+        for key in keys:
+            store.delete(NS, key)
+            assert store.get(NS, key) is None
+        assert sorted(store.keys(NS, limit=100)) == sorted(alike)
 
     def test_a_key_that_is_no_text_is_taken_as_text(self, store: Driver) -> None:
         store.put(NS, 7, {"text": "tea"})
@@ -111,7 +106,10 @@ class ValueContract(ContractBase):
 
     def test_deleting_leaves_nothing_behind(self, store: Driver) -> None:
         store.put(NS, "k", {"text": "green tea"})
-        store.delete(NS, "k")
+        for _ in range(2):
+            store.delete(NS, "k")
+        store.put(NS, "k", {"text": "green tea"})
+        assert store.batch([PutOp(NS, "k", None)]) == [None]
         assert store.get(NS, "k") is None
         assert store.search(()) == store.search(NS, query="green tea") == []
         assert store.list_namespaces() == []
@@ -126,22 +124,10 @@ class ValueContract(ContractBase):
         assert second.created_at > first.created_at
         assert store.search(NS, query="coffee")[0].key == "k"
 
-    def test_deleting_twice_does_nothing(self, store: Driver) -> None:
+    def test_what_json_cannot_hold_is_refused(self, store: Driver) -> None:
         store.put(NS, "k", {"text": "tea"})
-        for _ in range(2):
-            store.delete(NS, "k")
-        store.delete(("nowhere",), "k")
-        assert store.search(()) == []
-
-    def test_putting_none_deletes(self, store: Driver) -> None:
-        store.put(NS, "k", {"text": "tea"})
-        assert store.batch([PutOp(NS, "k", None)]) == [None]
-        assert store.get(NS, "k") is None
-
-    @pytest.mark.parametrize("bad", [object(), {1, 2}, b"bytes"], ids=["object", "set", "bytes"])
-    def test_what_json_cannot_hold_is_refused(self, store: Driver, bad: Any) -> None:
-        store.put(NS, "k", {"text": "tea"})
-        with pytest.raises((TypeError, ValueError)):
-            store.put(NS, "k", {"text": "coffee", "bad": bad})
+        for bad in (object(), {1, 2}, b"bytes"):
+            with pytest.raises((TypeError, ValueError)):
+                store.put(NS, "k", {"text": "coffee", "bad": bad})
         assert store.value(NS, "k") == {"text": "tea"}
         assert store.keys(NS, query="coffee") == ["k"]

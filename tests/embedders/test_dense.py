@@ -57,12 +57,6 @@ class SyncOnly:
 # -- what may be given -------------------------------------------------------------------------
 
 
-def test_the_default_is_the_papers_model_and_loads_nothing() -> None:
-    embedder = resolve_embedder()
-    assert embedder.name == "sentence-transformers/all-MiniLM-L6-v2"
-    assert embedder.dimension == 384
-
-
 class Cached(SyncOnly):
     underlying_embeddings = Hosted("large-3")
 
@@ -80,11 +74,9 @@ class Cached(SyncOnly):
 )
 def test_an_embedder_is_remembered_by_its_name_model_or_place(spec: Any, name: str) -> None:
     assert resolve_embedder(spec).name == name
+    embedder = resolve_embedder(spec)
+    assert resolve_embedder(embedder) is embedder
     assert resolve_embedder(spec, name="mine-v1").name == "mine-v1"
-
-
-def test_an_objects_own_dimension_is_taken_over() -> None:
-    assert resolve_embedder(HashEmbedder(dimension=64)).dimension == 64
 
 
 def test_langchains_own_async_form_is_used() -> None:
@@ -92,9 +84,6 @@ def test_langchains_own_async_form_is_used() -> None:
     vectors = asyncio.run(resolve_embedder(hosted).aembed_documents(["abc"]))
     assert vectors == [[3.0, 1.0]]
     assert hosted.called == ["async"]
-
-
-def test_a_langchain_base_class_without_async_methods_works_when_awaited() -> None:
     embedder = resolve_embedder(DeterministicFakeEmbedding(size=8))
     assert asyncio.run(embedder.aembed_query("a")) == embedder.embed_query("a")
 
@@ -103,36 +92,20 @@ async def test_an_object_without_async_methods_is_awaited_in_a_thread() -> None:
     spec: Any = SyncOnly()
     assert await resolve_embedder(spec).aembed_query("abc") == [3.0, 1.0]
     assert spec.thread != threading.get_ident()
-
-
-def test_a_resolved_embedder_resolves_to_itself() -> None:
-    embedder = resolve_embedder(lengths)
-    assert resolve_embedder(embedder) is embedder
+    function: Any = SyncOnly()
+    assert await resolve_embedder(function.embed_documents).aembed_query("abc") == [3.0, 1.0]
+    assert function.thread != threading.get_ident()
 
 
 @pytest.mark.parametrize("spec", [5, ["a"], object(), Hosted])
 def test_what_cannot_embed_is_refused(spec: Any) -> None:
     with pytest.raises(InvalidInputError, match="embedder="):
         resolve_embedder(spec)
-
-
-def test_an_empty_name_is_refused() -> None:
     with pytest.raises(ModelUnavailableError, match="empty"):
         resolve_embedder("  ")
 
 
 # -- functions: sync, async, threads, loops ----------------------------------------------------
-
-
-async def test_a_sync_function_is_awaited_in_a_thread() -> None:
-    threads: list[int] = []
-
-    def embed(texts: list[str]) -> list[list[float]]:
-        threads.append(threading.get_ident())
-        return lengths(texts)
-
-    assert await resolve_embedder(embed).aembed_documents(["a"]) == [[1.0, 1.0]]
-    assert threads != [threading.get_ident()]
 
 
 async def test_an_async_function_is_awaited_on_the_running_loop() -> None:
@@ -166,12 +139,6 @@ def test_an_async_function_works_everywhere_but_called_sync_inside_a_loop(
 
 
 # -- what comes back ---------------------------------------------------------------------------
-
-
-def test_no_texts_give_no_vectors_and_call_nobody() -> None:
-    hosted = Hosted()
-    assert resolve_embedder(hosted).embed_documents([]) == []
-    assert hosted.called == []
 
 
 def test_numpy_results_become_lists_of_floats() -> None:
@@ -210,29 +177,19 @@ def test_a_result_that_is_not_vectors_is_refused_with_the_embedders_name(
     assert "broken-model" in str(refused.value)
 
 
-@pytest.mark.parametrize("result", [None, 7, [], [[1.0], [2.0]], [[float("nan")]]])
-async def test_a_query_that_gets_no_single_vector_is_refused(result: Any) -> None:
-    def broken(texts: list[str]) -> Any:
-        return result
-
-    with pytest.raises(EmbeddingError):
-        resolve_embedder(broken).embed_query("a")
-    with pytest.raises(EmbeddingError):
-        await resolve_embedder(broken).aembed_query("a")
+async def test_a_query_that_gets_no_single_vector_is_refused() -> None:
+    for result in (None, 7, [], [[1.0], [2.0]], [[float("nan")]]):
+        embedder = resolve_embedder(lambda texts, result=result: result)
+        with pytest.raises(EmbeddingError):
+            embedder.embed_query("a")
+        with pytest.raises(EmbeddingError):
+            await embedder.aembed_query("a")
 
 
 def test_a_vector_of_another_size_than_announced_is_refused() -> None:
     embedder = NamedEmbedder(HashEmbedder(dimension=8), name="eight", dimension=16)
     with pytest.raises(EmbeddingError, match="8 numbers where 16"):
         embedder.embed_query("a")
-
-
-def test_an_embedders_own_exception_is_passed_on() -> None:
-    def down(texts: list[str]) -> Any:
-        raise TimeoutError("the provider is slow")
-
-    with pytest.raises(TimeoutError, match="slow"):
-        resolve_embedder(down).embed_query("a")
 
 
 def test_an_unknown_dimension_is_measured_once_when_asked_for() -> None:
@@ -244,20 +201,10 @@ def test_an_unknown_dimension_is_measured_once_when_asked_for() -> None:
 
     embedder = resolve_embedder(embed)
     assert calls == []
+    assert embedder.embed_documents([]) == []
+    assert calls == []
     assert (embedder.dimension, embedder.dimension) == (2, 2)
     assert len(calls) == 1
-
-
-def test_a_dimension_is_learnt_from_the_first_result() -> None:
-    hosted = Hosted()
-    embedder = resolve_embedder(hosted)
-    embedder.embed_documents(["a"])
-    assert embedder.dimension == 2
-    assert hosted.called == ["sync"]
-
-
-async def test_a_dimension_can_be_measured_without_blocking_the_loop() -> None:
-    assert await resolve_embedder(lengths_async).adimension() == 2
 
 
 # -- scripts -----------------------------------------------------------------------------------

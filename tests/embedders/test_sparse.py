@@ -76,20 +76,12 @@ def test_accents_do_not_part_words(document: str, query: str) -> None:
     assert shared(EdgeBm25(), document, query) == 2
 
 
-def test_case_and_punctuation_do_not_part_words(encoder: SparseEncoder) -> None:
-    assert shared(encoder, "Peanuts! (again \ud800)", "\udfff PEANUTS?") == 1
-
-
-def test_a_word_said_twice_weighs_more_but_less_than_double(encoder: SparseEncoder) -> None:
+def test_a_word_weighs_by_its_frequency_and_the_length_of_the_text(encoder: SparseEncoder) -> None:
     once = score(encoder, "tea milk sugar water", "tea")
     twice = score(encoder, "tea tea sugar water", "tea")
-    assert once < twice < 2 * once
-
-
-def test_a_word_weighs_less_in_a_longer_text(encoder: SparseEncoder) -> None:
-    short = score(encoder, "tea milk sugar", "tea")
     long = score(encoder, "tea milk sugar " + " ".join(f"word{n}" for n in range(30)), "tea")
-    assert long < 0.75 * short
+    assert once < twice < 2 * once
+    assert long < 0.75 * once
 
 
 def test_each_word_of_a_query_weighs_the_same_once(encoder: SparseEncoder) -> None:
@@ -97,9 +89,10 @@ def test_each_word_of_a_query_weighs_the_same_once(encoder: SparseEncoder) -> No
     assert len(encoder.query("tea tea milk").indices) == 2
 
 
-@pytest.mark.parametrize("text", ["", "  ", "\x00", "🎉", "?!…", "\ud800"])
-def test_a_text_without_words_has_no_terms(encoder: SparseEncoder, text: str) -> None:
-    assert encoder.document(text) == encoder.query(text) == SparseVector((), ())
+def test_a_text_without_words_has_no_terms(encoder: SparseEncoder) -> None:
+    for text in ("", "  ", "\x00", "🎉", "?!…", "\ud800"):
+        assert encoder.document(text) == encoder.query(text) == SparseVector((), ())
+    assert shared(encoder, "Peanuts! (again \ud800)", "\udfff PEANUTS?") == 1
 
 
 def test_terms_are_plain_numbers_with_unique_indices(encoder: SparseEncoder) -> None:
@@ -109,23 +102,10 @@ def test_terms_are_plain_numbers_with_unique_indices(encoder: SparseEncoder) -> 
     assert len(set(found.indices)) == len(found.indices) == len(found.values)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "many different words here and there running " * 46_000,
-        "用户希望为缓存系统添加淘汰策略" * 45_000,
-        "x" * 2_000_000,
-    ],
-)
-def test_two_megabytes_are_read_whole(encoder: SparseEncoder, text: str) -> None:
-    found = encoder.document(text + " peanuts")
-    assert set(encoder.query("peanuts").indices) <= set(found.indices)
-
-
-def test_encoders_have_different_names_that_say_their_average_length() -> None:
-    assert EdgeBm25.name != FastembedBm25.name
-    for encoder in (EdgeBm25, FastembedBm25):
-        assert encoder.name.endswith(f"-{module.AVERAGE_TERMS}")
+def test_two_megabytes_are_read_whole(encoder: SparseEncoder) -> None:
+    for text in ("many different words here and there running " * 46_000, "x" * 2_000_000):
+        found = encoder.document(text + " peanuts")
+        assert set(encoder.query("peanuts").indices) <= set(found.indices)
 
 
 @needs_edge
@@ -139,13 +119,7 @@ def test_a_platform_without_edge_gets_the_other_encoder(monkeypatch: pytest.Monk
         resolve_sparse(EdgeBm25.name)
 
 
-@pytest.mark.parametrize("kind", [pytest.param(EdgeBm25, marks=needs_edge), FastembedBm25])
-def test_an_encoder_is_found_again_by_its_name(
-    kind: type[EdgeBm25] | type[FastembedBm25],
-) -> None:
-    assert type(resolve_sparse(kind.name)) is kind
-
-
 def test_an_unknown_encoder_is_refused_with_those_known() -> None:
     with pytest.raises(ModelUnavailableError, match=EdgeBm25.name):
         resolve_sparse("splade-9")
+    assert type(resolve_sparse(FastembedBm25.name)) is FastembedBm25

@@ -8,19 +8,19 @@ from amem_integrations import AgenticMemory, Note, Status
 from amem_integrations.core.filters import match
 from amem_integrations.core.io import run
 from amem_integrations.stores.codec import note_from, revision_from
-from amem_integrations.stores.read import every_point, with_links
+from amem_integrations.stores.read import load_points, with_links
 from tests.support import io_of
 
 
 def stored_text(memory: AgenticMemory) -> str:
     """Everything that is stored of notes, revisions and usage, ids included."""
-    points = run(every_point(io_of(memory)))
+    points = run(load_points(io_of(memory)))
     return "\n".join(json.dumps([each.id, each.payload], ensure_ascii=False) for each in points)
 
 
 def wrongs(memory: AgenticMemory) -> list[str]:
     """Every broken invariant, in words; empty when all is well. Nothing may be at work."""
-    points = run(every_point(io_of(memory), match("kind", "note")))
+    points = run(load_points(io_of(memory), match("kind", "note")))
     leased = [each for each in points if each.payload.get("leased_by")]
     notes = [note_from(point) for point in points]
     said = Counter((note.namespace, note.content) for note in notes)
@@ -49,7 +49,7 @@ def _half_commits(memory: AgenticMemory, notes: Sequence[Note]) -> Iterator[str]
     by_id = {note.id: note for note in notes}
     done = Counter((n.id, n.revision.kind, n.revision.cause) for n in notes if n.revision)
     current = {(note.id, note.revision.version) for note in notes if note.revision}
-    for point in run(every_point(io_of(memory), match("kind", "revision"))):
+    for point in run(load_points(io_of(memory), match("kind", "revision"))):
         each = revision_from(point.payload["revision"])
         # Redone on a server, a commit may have left its neighbours' records twice over.
         if (point.payload["of"], each.version) not in current:

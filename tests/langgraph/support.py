@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from amem_integrations import AgenticMemory, Note
 from amem_integrations.core.io import run
 from amem_integrations.langgraph import AMemMiddleware, AMemStore
-from amem_integrations.stores.read import every_point
+from amem_integrations.stores.read import load_points
 from amem_integrations.testing import ScriptedChatModel
 from tests.support import io_of
 
@@ -104,4 +104,4 @@ def value(store: AMemStore, key: str) -> Any:
 
 def stored(memory: AgenticMemory) -> str:
     """Everything that is stored, as text."""
-    return str([point.payload for point in run(every_point(io_of(memory)))])
+    return str([point.payload for point in run(load_points(io_of(memory)))])

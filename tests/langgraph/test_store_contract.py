@@ -17,20 +17,19 @@ from amem_integrations.core.io import run
 from amem_integrations.formation.pipeline import Formation
 from amem_integrations.langgraph import AMemStore
 from tests.contracts.base import ContractBase
+from tests.contracts.batches import BatchContract
 from tests.contracts.filters import FilterContract
-from tests.contracts.finding import FindingContract
 from tests.contracts.indexing import IndexingContract
 from tests.contracts.namespaces import NamespaceContract
-from tests.contracts.running import RunningContract
 from tests.contracts.store import StoreContract
 from tests.contracts.values import ValueContract
 from tests.langgraph.support import without_qdrant_edge
 from tests.support import EMBEDDER, io_of, parts_of
 
 SERVER = os.environ.get("AMEM_TEST_QDRANT_URL")
-# The forms differ above the engine and before forming, so on one engine both are asked for all
-# of the contract; on the others as well with AMEM_TEST_EVERY_FORM=1, or when a server is given.
-FORMS = ["sync", "async"] if SERVER or os.environ.get("AMEM_TEST_EVERY_FORM") else ["async"]
+# All of the contract is asked of the sync form on the embedded engine. The async form, notes formed
+# at once and other engines are asked for parts, or for all with AMEM_TEST_EVERY_FORM=1.
+EVERY_FORM = bool(SERVER or os.environ.get("AMEM_TEST_EVERY_FORM"))
 # The same lines as on the embedded engine: to trace them would double their time.
 untraced = pytest.mark.no_cover
 
@@ -96,36 +95,58 @@ class OneMemory(ContractBase):
         type(self).now += timedelta(seconds=seconds)
 
 
-class TestOnTheEmbeddedEngine(OneMemory, StoreContract):
+class Forms(OneMemory):
+    """The sync form, and the async one with AMEM_TEST_EVERY_FORM=1."""
+
+    @pytest.fixture(params=["sync", "async"] if EVERY_FORM else ["sync"])
+    def form(self, request: pytest.FixtureRequest) -> str:
+        return request.param
+
+
+class Awaited(OneMemory):
+    @pytest.fixture
+    def form(self) -> str:
+        return "async"
+
+
+class TestOnTheEmbeddedEngine(Forms, StoreContract):
+    formation = "background"
+    engine = "EdgeEngine"
+
+
+class TestAwaited(Awaited, BatchContract, NamespaceContract):
     formation = "background"
     engine = "EdgeEngine"
 
 
 @untraced
-class TestFormedBeforePutReturns(
-    OneMemory, ValueContract, FindingContract, IndexingContract, RunningContract
-):
+class TestFormedBeforePutReturns(Awaited, IndexingContract):
     formation = "inline"
     engine = "EdgeEngine"
 
-    @pytest.fixture(params=FORMS)
-    def form(self, request: pytest.FixtureRequest) -> str:
-        return request.param
-
 
 @untraced
-class TestInTheClientsLocalMode(OneMemory, ValueContract, FilterContract, NamespaceContract):
+class TestInTheClientsLocalMode(Awaited, ValueContract, FilterContract):
     formation = "off"
     engine = "ClientEngine"
 
-    @pytest.fixture(params=FORMS)
-    def form(self, request: pytest.FixtureRequest) -> str:
-        return request.param
+
+if EVERY_FORM:
+
+    @untraced
+    class TestAllFormedBeforePutReturns(Forms, StoreContract):
+        formation = "inline"
+        engine = "EdgeEngine"
+
+    @untraced
+    class TestAllInTheClientsLocalMode(Forms, StoreContract):
+        formation = "off"
+        engine = "ClientEngine"
 
 
 if SERVER is not None:
 
-    class TestOnAServer(OneMemory, StoreContract):
+    class TestOnAServer(Forms, StoreContract):
         formation = "background"
         engine = "ClientEngine"
         location = SERVER

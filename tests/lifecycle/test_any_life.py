@@ -22,7 +22,7 @@ from amem_integrations.lifecycle.consolidation import Consolidation
 from amem_integrations.revisions.change import change_notes, revised
 from amem_integrations.revisions.proposals import contest
 from amem_integrations.stores.codec import within
-from amem_integrations.stores.read import every_note
+from amem_integrations.stores.read import load_all_notes
 from tests.lifecycle.days import START, Days, Lived
 from tests.support import chat_model, io_of, judgement, open_memory, wiring_of
 
@@ -65,7 +65,7 @@ class Story(Lived):
         ]
 
     def notes(self) -> dict[str, Note]:
-        found = run(every_note(io_of(self.memory), within((self.namespace,))))
+        found = run(load_all_notes(io_of(self.memory), within((self.namespace,))))
         return {note.id: note for note in found}
 
     def bind(self, source: str, to: str, weight: float, kind: str = "co-use") -> None:

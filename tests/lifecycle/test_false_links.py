@@ -15,7 +15,7 @@ import pytest
 from amem_integrations import AgenticMemory, Link
 from amem_integrations.core.io import run
 from amem_integrations.stores.codec import within
-from amem_integrations.stores.read import every_note
+from amem_integrations.stores.read import load_all_notes
 from tests.lifecycle.days import Days
 from tests.support import chat_model, io_of, judgement, open_memory
 
@@ -79,7 +79,7 @@ class Lived:
 
 def links_of(memory: AgenticMemory) -> list[tuple[bool, Link]]:
     """Every link, and whether its notes belong together."""
-    notes = {note.id: note for note in run(every_note(io_of(memory), within((HOME,))))}
+    notes = {note.id: note for note in run(load_all_notes(io_of(memory), within((HOME,))))}
     return [
         (_MATTER[note.content] == _MATTER[notes[link.to].content], link)
         for note in notes.values()

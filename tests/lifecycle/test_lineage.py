@@ -18,7 +18,7 @@ from amem_integrations.lifecycle.audits import audit
 from amem_integrations.lifecycle.confidence import confidence
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.stores.codec import state_of
-from amem_integrations.stores.read import every_point
+from amem_integrations.stores.read import load_points
 from tests.support import again, chat_model, io_of, links_everything, open_memory
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
@@ -171,7 +171,7 @@ def test_a_proposal_whose_notes_are_gone_is_found_and_removed(memory: AgenticMem
 
 def everything(memory: AgenticMemory, without: str) -> str:
     """All that is stored but of one note."""
-    points = run(every_point(io_of(memory)))
+    points = run(load_points(io_of(memory)))
     return json.dumps(
         [each.payload for each in points if without not in (each.id, each.payload.get("of"))],
         ensure_ascii=False,

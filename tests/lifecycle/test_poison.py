@@ -21,7 +21,7 @@ from amem_integrations.core.status import STANDING
 from amem_integrations.lifecycle.confidence import base
 from amem_integrations.memory.search import find
 from amem_integrations.stores.codec import state_of, within
-from amem_integrations.stores.read import every_note, every_point
+from amem_integrations.stores.read import load_all_notes, load_points
 from tests.admin.hostile import KINDS, Fact, Hostile, asked, honest_facts, hostile_notes
 from tests.lifecycle.days import Days
 from tests.support import chat_model, io_of, judgement, open_memory
@@ -82,7 +82,7 @@ class Planted:
         return self
 
     def notes(self) -> dict[str, Note]:
-        found = run(every_note(io_of(self.memory), within(HOME)))
+        found = run(load_all_notes(io_of(self.memory), within(HOME)))
         return {note.id: note for note in found}
 
     def found(self, fact: Fact, *, trust: bool = True) -> list[Hit]:
@@ -219,6 +219,6 @@ def _said(note: Note) -> tuple[Any, ...]:
 
 def _elsewhere(memory: AgenticMemory, id: str) -> str:
     """All that is stored but of one note."""
-    points = run(every_point(io_of(memory)))
+    points = run(load_points(io_of(memory)))
     of_others = [each.payload for each in points if id not in (each.id, each.payload.get("of"))]
     return json.dumps(of_others, ensure_ascii=False)

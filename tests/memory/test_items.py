@@ -14,8 +14,8 @@ from amem_integrations.core.note import Note, make_note
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.items import MAX_KEY_BYTES, address_id, item_note, value_of, write
 from amem_integrations.stores.codec import note_from, note_point
-from amem_integrations.stores.passages import passages
-from amem_integrations.stores.read import every_note
+from amem_integrations.stores.read import load_all_notes
+from amem_integrations.stores.write import passages
 from tests.support import EMBEDDER, io_of, open_memory
 
 NS = ("users", "ann")
@@ -92,7 +92,7 @@ def test_when_embedding_fails_nothing_is_written() -> None:
         deleted = {first[0].id: NS}
         with pytest.raises(RuntimeError):
             memory.perform(lambda wiring, io: write(wiring, io, notes, deleted, "off"))
-        assert [note.key for note in run(every_note(io_of(memory)))] == ["kept"]
+        assert [note.key for note in run(load_all_notes(io_of(memory)))] == ["kept"]
 
 
 def test_add_takes_no_value() -> None:

@@ -20,7 +20,7 @@ from amem_integrations.plots.embedding import (
 from amem_integrations.plots.pictures import entries_of, notes_of
 from amem_integrations.revisions.change import revised
 from amem_integrations.revisions.entry import Entry
-from amem_integrations.stores.passages import passages
+from amem_integrations.stores.write import passages
 from tests.support import EMBEDDER
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

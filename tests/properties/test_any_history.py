@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from amem_integrations.core.io import run
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.stores.read import every_point
+from amem_integrations.stores.read import load_points
 from tests.support import MARK, chat_model, copies_everything, io_of, open_memory
 
 
@@ -81,7 +81,7 @@ class AnyHistory(RuleBasedStateMachine):
         assert self.memory.count() == len(self.marks)
 
     def _stored(self) -> Iterator[str]:
-        for point in run(every_point(io_of(self.memory))):
+        for point in run(load_points(io_of(self.memory))):
             yield json.dumps([point.id, point.payload])
 
 

@@ -9,7 +9,7 @@ from langgraph.store.base import PutOp
 from amem_integrations import AgenticMemory
 from amem_integrations.core.io import run
 from amem_integrations.langgraph import AMemStore
-from amem_integrations.stores.read import every_point
+from amem_integrations.stores.read import load_points
 from tests.support import io_of, open_memory
 
 PREFIXES: list[tuple[str, ...]] = [(), ("a",), ("a", "b"), ("ab",), ("a*",)]
@@ -68,7 +68,7 @@ def is_one(value: Any) -> bool:
 
 
 def emptied(memory: AgenticMemory) -> bool:
-    return [point.payload["kind"] for point in run(every_point(io_of(memory)))] == ["meta"]
+    return [point.payload["kind"] for point in run(load_points(io_of(memory)))] == ["meta"]
 
 
 @settings(max_examples=20)

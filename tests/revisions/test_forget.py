@@ -7,14 +7,14 @@ import pytest
 
 from amem_integrations import Status
 from amem_integrations.core.io import run
-from amem_integrations.stores.read import every_point
+from amem_integrations.stores.read import load_points
 from tests.support import again, chat_model, io_of, judgement, links_everything, open_memory
 
 SECRET = "Rumpelstiltskin"
 
 
 def everything_stored(memory: Any) -> str:
-    points = run(every_point(io_of(memory)))
+    points = run(load_points(io_of(memory)))
     return json.dumps([point.payload for point in points], ensure_ascii=False)
 
 

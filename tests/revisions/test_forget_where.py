@@ -12,7 +12,7 @@ from amem_integrations.core.io import run
 from amem_integrations.errors import InvalidFilterError
 from amem_integrations.revisions.forget import Forgotten
 from amem_integrations.stores.codec import revision_point
-from amem_integrations.stores.read import every_point
+from amem_integrations.stores.read import load_points
 from tests.lifecycle.engines import KINDS, TEXTS, open_on
 from tests.support import chat_model, io_of, open_memory
 
@@ -31,7 +31,7 @@ def memory(request: pytest.FixtureRequest) -> Iterator[AgenticMemory]:
 
 
 def stored(memory: AgenticMemory, namespace: str) -> str:
-    points = [each.payload for each in run(every_point(io_of(memory)))]
+    points = [each.payload for each in run(load_points(io_of(memory)))]
     return json.dumps([each for each in points if namespace in (each.get("ns"), each.get("owner"))])
 
 

@@ -11,7 +11,7 @@ from amem_integrations.core.io import SyncIO, run
 from amem_integrations.errors import StoreError
 from amem_integrations.memory.items import item_note
 from amem_integrations.revisions.update import overwrite
-from amem_integrations.stores.read import every_point, notes_by_id
+from amem_integrations.stores.read import load_points, notes_by_id
 from tests.support import chat_model, io_of, open_memory
 
 NS = ("users", "ann")
@@ -125,7 +125,7 @@ def test_history_goes_with_the_old_text() -> None:
             memory.add(f"Zanzibar {text}", namespace=NS)
         put(memory, "violin lesson")
         own = {given(memory, "x").id}
-        points = run(every_point(io_of(memory)))
+        points = run(load_points(io_of(memory)))
         assert not [point for point in points if point.payload.get("of") in own]
         assert memory.admin.check() == []
 

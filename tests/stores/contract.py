@@ -1,7 +1,8 @@
-"""The engines that must all keep the contract of `core.engine.Engine`, in both forms.
+"""The engines that must all keep the contract of `core.engine.Engine`.
 
-Qdrant Edge, the client's local mode and a stand-in for a server always; a real one when
-AMEM_TEST_QDRANT_URL is set.
+The whole contract runs on Qdrant Edge. The client's local mode and a stand-in for a server are put
+to the public `EngineContract` in both forms, and to the whole with AMEM_TEST_EVERY_FORM=1.
+A real server is put to the whole when AMEM_TEST_QDRANT_URL is set.
 """
 
 import os
@@ -18,14 +19,18 @@ from amem_integrations.stores.open import Store, open_store
 from tests.stores.points import DIMENSION, ENCODERS
 
 SERVER = os.environ.get("AMEM_TEST_QDRANT_URL")
-KINDS = ("edge", "local", "loopback", *(("server",) if SERVER else ()))
+EVERY_FORM = bool(os.environ.get("AMEM_TEST_EVERY_FORM"))
+SERVERS = ("server",) if SERVER else ()
+CLIENTS = ("local", "loopback", *SERVERS)
+WHOLE = ("edge", *(CLIENTS if EVERY_FORM else SERVERS))
+FORMS = ("sync", "async") if EVERY_FORM or SERVER else ("sync",)
 
 
 class Driven:
     """An engine whose calls are driven by `run` in the sync form and awaited in the async one."""
 
-    def __init__(self, engine: Engine, form: str) -> None:
-        self._engine = engine
+    def __init__(self, store: Store, form: str) -> None:
+        self._engine: Engine = store.sync if form == "sync" else store.asynchronous
         self._form = form
 
     def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
@@ -53,7 +58,7 @@ def open_kind(kind: str) -> Store:
             return open_store(SERVER, collection=collection, encoders=ENCODERS)
 
 
-@pytest.fixture(scope="module", params=KINDS, name="store")
+@pytest.fixture(scope="module", params=WHOLE, name="store")
 def store_fixture(request: pytest.FixtureRequest) -> Iterator[Store]:
     """One store a module, emptied before each test by `engine`."""
     store = open_kind(request.param)
@@ -62,7 +67,7 @@ def store_fixture(request: pytest.FixtureRequest) -> Iterator[Store]:
     store.close()
 
 
-@pytest.fixture(params=("sync", "async"), name="engine")
+@pytest.fixture(params=FORMS, name="engine")
 def engine_fixture(store: Store, request: pytest.FixtureRequest) -> Driven:
     run(store.sync.delete(EVERYTHING))
-    return Driven(store.sync if request.param == "sync" else store.asynchronous, request.param)
+    return Driven(store, request.param)

@@ -4,14 +4,11 @@ What every engine has in common is in the contract suite.
 """
 
 import asyncio
-import os
 import threading
-import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from qdrant_client import AsyncQdrantClient, QdrantClient, models
+from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.conversions.conversion import GrpcToRest, RestToGrpc
 
 from amem_integrations.core.engine import Point, Query, SparseVector
@@ -24,8 +21,6 @@ from amem_integrations.stores.server.client import ClientStore, open_client
 from amem_integrations.stores.server.filters import to_filter
 from tests.stores.loopback import LoopbackServer, make_point, open_at, point_id
 
-REAL_URL = os.environ.get("AMEM_TEST_QDRANT_URL")
-
 
 @pytest.fixture
 def server() -> Iterator[LoopbackServer]:
@@ -34,29 +29,14 @@ def server() -> Iterator[LoopbackServer]:
     running.stop()
 
 
-@pytest.fixture(params=["memory", "directory", "loopback", "server"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ClientStore]:
-    match request.param:
-        case "memory":
-            opened = open_client(None, collection="amem", dimension=3)
-        case "directory":
-            opened = open_client(None, path=tmp_path / "store", collection="amem", dimension=3)
-        case "loopback":
-            opened = open_at(request.getfixturevalue("server"))
-        case _:
-            if REAL_URL is None:
-                pytest.skip("AMEM_TEST_QDRANT_URL names no server")
-            name = f"amem-test-{uuid.uuid4().hex}"
-            opened = open_client(REAL_URL, collection=name, dimension=3)
-            yield opened
-            opened.close()
-            QdrantClient(REAL_URL).delete_collection(name)
-            return
+@pytest.fixture
+def store(server: LoopbackServer) -> Iterator[ClientStore]:
+    opened = open_at(server)
     yield opened
     opened.close()
 
 
-def test_many_points_are_inserted_at_once(store: ClientStore) -> None:
+def test_more_points_than_fit_into_one_request_are_inserted(store: ClientStore) -> None:
     assert run(store.sync.insert([make_point(n) for n in range(150)])) == frozenset()
     assert run(store.sync.count(EVERYTHING)) == 150
 
@@ -77,26 +57,9 @@ def test_integers_are_compared_as_integers(store: ClientStore) -> None:
         assert [point.payload["sequence"] for point in found] == expected, condition
 
 
-def test_a_patch_expecting_another_version_does_nothing(store: ClientStore) -> None:
-    run(store.sync.insert([make_point(1, version=2, status="raw")]))
-    run(store.sync.patch(point_id(1), {"status": "old"}, expect={"version": 1}))
-    assert run(store.sync.get([point_id(1)]))[0].payload["status"] == "raw"
-    run(store.sync.patch(point_id(1), {"status": "new"}, expect={"version": 2}))
-    assert run(store.sync.get([point_id(1)]))[0].payload["status"] == "new"
-
-
-def test_several_event_loops_one_after_another_share_a_store(store: ClientStore) -> None:
-    async def add(number: int) -> int:
-        await asyncio.gather(
-            *(store.asynchronous.insert([make_point(number * 10 + n)]) for n in range(3))
-        )
-        return await store.asynchronous.count(EVERYTHING)
-
-    assert [asyncio.run(add(number)) for number in range(1, 4)] == [3, 6, 9]
-    assert run(store.sync.count(EVERYTHING)) == 9
-
-
-def test_of_threads_committing_at_once_one_wins_each_version(store: ClientStore) -> None:
+def test_of_threads_committing_at_once_one_wins_each_version() -> None:
+    # Local mode is not thread-safe by itself.
+    store = open_client(None, collection="amem", dimension=3)
     run(store.sync.insert([make_point(1)]))
     wins: list[int] = []
 
@@ -118,15 +81,7 @@ def test_of_threads_committing_at_once_one_wins_each_version(store: ClientStore)
         thread.join()
     [point] = run(store.sync.get([point_id(1)]))
     assert sorted(wins) == list(range(1, point.payload["version"]))
-
-
-def test_a_closed_store_says_so(store: ClientStore) -> None:
-    run(store.sync.close())
     store.close()
-    with pytest.raises(StoreClosedError, match="Open it again"):
-        run(store.sync.count(EVERYTHING))
-    with pytest.raises(StoreClosedError):
-        asyncio.run(store.asynchronous.count(EVERYTHING))
 
 
 def test_opening_makes_the_collection_and_every_index(server: LoopbackServer) -> None:
@@ -313,7 +268,7 @@ def test_everything_asked_of_a_server_can_be_said_over_grpc() -> None:
         EVERYTHING,
         Any(()),
         ids([point_id(1)]),
-        both(match("ns", "a"), Not(match("flag", True))),
+        both(match("ns", "a"), Not(match("flag", 1))),
         Any(alternatives),
     ):
         query = Query(SparseVector((1,), (1.0,)), condition, 3, corpus=condition)

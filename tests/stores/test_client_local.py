@@ -6,6 +6,7 @@ import os
 import threading
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 from qdrant_client import QdrantClient
@@ -52,16 +53,16 @@ def test_a_directory_that_is_a_file_cannot_be_written(tmp_path: Path) -> None:
         open_client(None, path=tmp_path / "file", collection="amem", dimension=3)
 
 
-@pytest.mark.parametrize("name", ["upsert", "retrieve", "query_batch_points", "count", "delete"])
-def test_local_mode_does_its_work_off_the_event_loop(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    original = getattr(QdrantClient, name)
-    threads: list[int] = []
+def test_local_mode_does_its_work_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("upsert", "retrieve", "query_batch_points", "count", "delete")
+    threads: dict[str, int] = {}
 
-    def watched(self: QdrantClient, **arguments: object) -> object:
-        threads.append(threading.get_ident())
-        return original(self, **arguments)
+    def watching(name: str, original: Any) -> Any:
+        def watched(self: QdrantClient, **arguments: object) -> object:
+            threads[name] = threading.get_ident()
+            return original(self, **arguments)
+
+        return watched
 
     async def use() -> None:
         await store.asynchronous.insert([make_point(1)])
@@ -71,10 +72,12 @@ def test_local_mode_does_its_work_off_the_event_loop(
         await store.asynchronous.delete(EVERYTHING)
 
     store = open_client(None, collection="amem", dimension=3)
-    monkeypatch.setattr(QdrantClient, name, watched)
+    for name in names:
+        original = getattr(QdrantClient, name)
+        monkeypatch.setattr(QdrantClient, name, watching(name, original))
     asyncio.run(use())
-    assert threads
-    assert threading.get_ident() not in threads
+    assert threads.keys() == set(names)
+    assert threading.get_ident() not in threads.values()
     store.close()
 
 

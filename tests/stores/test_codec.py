@@ -10,27 +10,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from amem_integrations.core import json_value
-from amem_integrations.core.engine import SparseVector
 from amem_integrations.core.filters import All, Match
 from amem_integrations.core.namespace import encode
 from amem_integrations.core.note import Change, Link, Note, Revision, Status, make_note, note_id
 from amem_integrations.core.status import SOURCES, Life, Tier
-from amem_integrations.errors import StoreMismatchError
 from amem_integrations.formation import queue
 from amem_integrations.stores.checks import (
     MAX_PAYLOAD_DEPTH,
-    Encoders,
-    check_fits,
     check_points,
     is_id,
-    meta_point,
 )
 from amem_integrations.stores.codec import (
     INDEXES,
-    META_ID,
-    PAYLOAD,
     influences,
-    link_from,
     link_json,
     micros,
     moment,
@@ -162,16 +154,24 @@ def test_every_field_of_a_note_is_tried() -> None:
     assert {field.name for field in dataclasses.fields(Note)} == TRIED.keys()
 
 
-@settings(max_examples=50)
-@given(notes)
-def test_a_note_comes_back_the_same(note: Note) -> None:
-    assert note_from(note_point(note, [], None)) == note
+def fits(value: Any) -> bool:
+    """Whether every integer in a payload fits 64 bits."""
+    match value:
+        case dict():
+            return all(map(fits, value.values()))
+        case list():
+            return all(map(fits, value))
+        case int():
+            return -(2**63) <= value < 2**63
+        case _:
+            return True
 
 
 @settings(max_examples=50)
 @given(notes)
 def test_a_note_comes_back_the_same_through_json(note: Note) -> None:
     point = note_point(note, [], None)
+    assert fits(point.payload)
     text = json.dumps(point.payload, ensure_ascii=False, allow_nan=False)
     assert note_from(dataclasses.replace(point, payload=json.loads(text.encode()))) == note
 
@@ -192,67 +192,7 @@ def test_links_that_others_made_are_not_stored_with_a_note() -> None:
     assert point.payload["link_ids"] == [own.to]
 
 
-def test_the_point_has_the_note_s_id_its_vectors_and_its_terms() -> None:
-    dense, sparse = [[0.5, 1.0], [1.0, 0.5]], SparseVector((1, 2), (0.5, 0.25))
-    point = note_point(a_note(), dense, sparse)
-    assert (point.id, point.dense, point.sparse) == (a_note().id, dense, sparse)
-
-
 # -- what is in a payload --------------------------------------------------------------------
-
-TEXTS = {"kind", "ns", "key", "content", "context", "metadata", "status", "speaker", "session"}
-TEXTS |= {"value", "last_error", "revision", "source_id", "source", "tier", "merged_into", "life"}
-NUMBERS = {"created_at", "updated_at", "attempts", "confidence", "version", "sequence", "place"}
-NUMBERS |= {"occurred_at", "ttl", "expires_at", "position"}
-NUMBERS |= {"valid_until", "trust", "counted", "used_at"}
-LISTS_OF_TEXTS = {"prefixes", "keywords", "tags", "link_ids", "facts", "influences"}
-LISTS_OF_TEXTS |= {"contested_by"}
-
-
-def is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-@settings(max_examples=50)
-@given(notes)
-def test_a_payload_holds_known_fields_of_known_types_and_nothing_that_a_caller_nested(
-    note: Note,
-) -> None:
-    for name, value in payload(note).items():
-        if name in TEXTS:
-            assert isinstance(value, str)
-        elif name in NUMBERS:
-            assert is_number(value)
-        elif name in LISTS_OF_TEXTS:
-            assert all(isinstance(each, str) for each in value)
-        elif name == "links":
-            for link in value:
-                assert set(link) - {"used_at"} == {"to", "reason", "kind", "weight", "created_at"}
-                assert all(isinstance(part, str) or is_number(part) for part in link.values())
-        elif name == "numbers":
-            for key, number in value.items():
-                assert key.isascii()
-                assert key.isalnum()
-                assert all(map(is_number, number if isinstance(number, list) else [number]))
-        else:
-            assert name == "parts"
-
-
-@settings(max_examples=50)
-@given(notes)
-def test_every_integer_in_a_payload_fits_64_bits(note: Note) -> None:
-    def fits(value: Any) -> bool:
-        match value:
-            case dict():
-                return all(map(fits, value.values()))
-            case list():
-                return all(map(fits, value))
-            case int():
-                return -(2**63) <= value < 2**63
-            case _:
-                return True
-
-    assert fits(payload(note))
 
 
 @given(st.integers(1, json_value.MAX_DEPTH))
@@ -264,20 +204,6 @@ def test_the_deepest_metadata_leaves_a_payload_shallow(depth: int) -> None:
     check_points([note_point(note, [[1.0]], None)], dimension=1)
     assert MAX_PAYLOAD_DEPTH > 3
     assert all(not isinstance(each, dict) for each in payload(note)["numbers"].values())
-
-
-def test_fields_that_are_not_set_are_not_there() -> None:
-    absent = {"speaker", "session", "sequence", "occurred_at", "value", "revision", "influences"}
-    absent |= {"source_id", "position", "place"}
-    assert not absent & payload(a_note()).keys()
-
-
-def test_zero_and_empty_are_not_taken_for_missing() -> None:
-    note = make_note(
-        "x", namespace="n", now=NOW, sequence=0, value={}, occurred_at=datetime(1970, 1, 1)
-    )
-    found = payload(note)
-    assert (found["sequence"], found["value"], found["occurred_at"]) == (0, "{}", 0)
 
 
 HOME = ("org", "calvin")
@@ -306,10 +232,6 @@ def test_every_indexed_field_is_one_that_points_have() -> None:
     assert INDEXES.keys() - known <= {"expires_at", "retry_at", "tier", "used_at", "counted"}
 
 
-def test_a_note_is_found_under_each_of_its_prefixes() -> None:
-    assert payload(a_note())["prefixes"] == ['["org"]', '["org","calvin"]']
-
-
 def test_a_namespace_is_matched_whole() -> None:
     condition = within(("org", "calvin"), Match("tags", ("x",)))
     assert condition == All((Match("ns", (encode(("org", "calvin")),)), Match("tags", ("x",))))
@@ -319,13 +241,7 @@ def test_a_namespace_is_matched_whole() -> None:
 # -- revisions -------------------------------------------------------------------------------
 
 
-@settings(max_examples=50)
-@given(revisions)
-def test_a_revision_comes_back_the_same(revision: Revision) -> None:
-    assert revision_from(PAYLOAD.write_record(revision)) == revision
-
-
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(notes, revisions)
 def test_a_revision_is_kept_in_a_point_of_its_own(note: Note, revision: Revision) -> None:
     point = revision_point(note, revision)
@@ -333,25 +249,11 @@ def test_a_revision_is_kept_in_a_point_of_its_own(note: Note, revision: Revision
     assert point.payload["of"] == note.id
     assert point.payload["owner"] == encode(note.namespace)
     assert point.payload["version"] == revision.version
-    assert (list(point.dense), point.sparse) == ([], None)
-
-
-def test_a_revision_is_in_no_namespace_so_that_no_search_finds_it() -> None:
-    assert (
-        not {"ns", "prefixes"}
-        & revision_point(a_note(), Revision(2, "x", OWN, NOW, "")).payload.keys()
-    )
-
-
-def test_the_record_of_a_revision_is_the_same_point_each_time_and_another_for_each() -> None:
-    one, other = a_note(), make_note("x", namespace="n", now=NOW)
-    records = {
-        revision_point(note, Revision(version, "formed", note.id, NOW, "x")).id
-        for note in (one, other, one)
-        for version in (2, 3)
-    }
-    assert len(records) == 4
-    assert all(map(is_id, records))
+    # No search scoped to a namespace finds it.
+    assert not {"ns", "prefixes"} & point.payload.keys()
+    other = revision_point(note, dataclasses.replace(revision, version=revision.version + 1))
+    assert is_id(point.id)
+    assert point.id == revision_point(note, revision).id != other.id
 
 
 def test_whoever_had_a_part_in_a_revision_is_named_once_and_the_note_itself_is_not() -> None:
@@ -364,11 +266,6 @@ def test_whoever_had_a_part_in_a_revision_is_named_once_and_the_note_itself_is_n
     assert influences(OWN, evolved) == ["a", "e"]
 
 
-@given(links)
-def test_a_link_comes_back_the_same(link: Link) -> None:
-    assert link_from(link.source, json.loads(json.dumps(link_json(link)))) == link
-
-
 # -- times, and the collection itself --------------------------------------------------------
 
 
@@ -379,23 +276,3 @@ def test_a_link_comes_back_the_same(link: Link) -> None:
 def test_a_time_comes_back_to_the_microsecond(when: datetime) -> None:
     assert moment(micros(when)) == when
     assert -(2**63) <= micros(when) < 2**63
-
-
-@given(times, times)
-def test_stored_times_are_in_the_order_of_time(one: datetime, other: datetime) -> None:
-    assert (micros(one) < micros(other)) == (one < other)
-
-
-def test_the_meta_point_says_what_the_collection_was_written_with() -> None:
-    encoders = Encoders("minilm", 384, "bm25")
-    point = meta_point(encoders)
-    check_fits(point.payload, encoders, "here")
-    with pytest.raises(StoreMismatchError, match="'minilm'"):
-        check_fits(point.payload, dataclasses.replace(encoders, dimension=3), "here")
-
-
-def test_the_meta_point_is_no_note() -> None:
-    point = meta_point(Encoders("minilm", 384, "bm25"))
-    assert is_id(point.id)
-    assert (point.id, point.payload["kind"]) == (META_ID, "meta")
-    assert not {"ns", "prefixes"} & point.payload.keys()

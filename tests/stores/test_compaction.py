@@ -3,6 +3,7 @@
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,9 @@ from amem_integrations.core.filters import EVERYTHING, ids
 from amem_integrations.core.io import run
 from amem_integrations.errors import StoreCorruptError, StoreLockedError, StoreMismatchError
 from amem_integrations.stores.codec import META_ID
-from amem_integrations.stores.edge import compaction
+from amem_integrations.stores.edge import compaction, files
 from amem_integrations.stores.edge.compaction import compact, used
-from amem_integrations.stores.read import every_point
+from amem_integrations.stores.read import load_points
 from tests.stores.processes import next_line, running
 from tests.support import chat_model, io_of, open_memory
 
@@ -28,38 +29,56 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "memory"
 
 
-@pytest.fixture
-def path(home: Path) -> Path:
-    """Where a collection is that lost one of three notes."""
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The files of a collection that lost one of three notes."""
+    home = tmp_path_factory.mktemp("made")
     with open_memory(home, model=chat_model(), lifecycle=True) as memory:
         memory.add_many(["The redis cache", "Violin lessons on Monday"], namespace="a")
         memory.forget(memory.add(f"{SECRET.decode()} trip", namespace="b"))
+    return files._read(home)
+
+
+@pytest.fixture
+def path(home: Path, collection: Any) -> Path:
+    files._write(collection, home)
     return home / "amem"
 
 
 def points_of(home: Path) -> dict[str, Point]:
     with open_memory(home) as memory:
         engine = io_of(memory).engine
-        ids = [point.id for point in run(every_point(io_of(memory), EVERYTHING, fields=()))]
+        ids = [point.id for point in run(load_points(io_of(memory), EVERYTHING, fields=()))]
         return {point.id: point for point in run(engine.get(ids, vectors=True))}
 
 
 def telling(path: Path) -> list[str]:
     """The files that still hold what was forgotten."""
-    files = (file for file in path.parent.rglob("*") if file.is_file())
-    return [file.name for file in files if SECRET in file.read_bytes()]
+    return [file.path.name for file in files._read(path.parent) if SECRET in file.start]
 
 
-def test_what_was_forgotten_is_in_no_file_any_more(path: Path) -> None:
+def test_what_was_forgotten_is_in_no_file_any_more(home: Path, path: Path) -> None:
     assert telling(path)
+    # What a killed one left goes as well.
+    (home / "amem.new-1a2b3c4d" / "segments").mkdir(parents=True)
+    (home / "amem.old-1a2b3c4d").mkdir()
+    path.chmod(0o750)
     compact(path)
     assert telling(path) == []
+    assert [each.name for each in home.iterdir()] == ["amem"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o750
 
 
-def test_all_that_is_stored_is_as_before(home: Path, path: Path) -> None:
+def test_all_that_is_stored_is_as_before(
+    home: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction, "_PAGE", 2)
+    progress: list[tuple[int, int]] = []
     before = points_of(home)
-    done = compact(path)
+    done = compact(path, lambda *counts: progress.append(counts))
     after = points_of(home)
+    assert len(progress) > 1
+    assert progress[-1] == (done.points, done.points)
     assert done.points == len(before)
     assert after.keys() == before.keys()
     for id, point in before.items():
@@ -68,39 +87,20 @@ def test_all_that_is_stored_is_as_before(home: Path, path: Path) -> None:
         assert [pytest.approx(list(each), abs=1e-6) for each in point.dense] == [
             list(each) for each in after[id].dense
         ]
-
-
-def test_a_search_finds_the_same_and_more_can_be_added(home: Path, path: Path) -> None:
-    compact(path)
     with open_memory(home, model=chat_model()) as memory:
         assert memory.search("redis", namespace="a")[0].note.content == "The redis cache"
         memory.add("The redis cluster", namespace="a")
         assert memory.admin.check() == []
-        assert memory.count() == 3
 
 
 def test_files_that_grew_with_what_was_overwritten_shrink(home: Path) -> None:
     with open_memory(home, formation="off") as memory:
-        for turn in range(6):
+        for turn in range(3):
             memory.admin.forget_namespace("default")
             memory.add_many([f"Remark {n} of turn {turn} " * 40 for n in range(60)])
     done = compact(home / "amem")
     assert done.after < done.before
     assert done.after == used(home / "amem")
-
-
-def test_progress_counts_points(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compaction, "_PAGE", 2)
-    seen: list[tuple[int, int]] = []
-    done = compact(path, lambda *counts: seen.append(counts))
-    assert seen[-1] == (done.points, done.points)
-    assert len(seen) > 1
-
-
-def test_the_new_directory_may_be_read_by_whom_the_old_one_might(path: Path) -> None:
-    path.chmod(0o750)
-    compact(path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o750
 
 
 def test_nobody_may_have_it_open_in_this_process(home: Path, path: Path) -> None:
@@ -163,13 +163,6 @@ def test_killed_between_the_renames_nothing_new_is_made_and_the_remedy_is_named(
         assert memory.count() == 2
 
 
-def test_what_a_killed_one_left_is_cleared_away(home: Path, path: Path) -> None:
-    (home / "amem.new-1a2b3c4d" / "segments").mkdir(parents=True)
-    (home / "amem.old-1a2b3c4d").mkdir()
-    compact(path)
-    assert [each.name for each in home.iterdir()] == ["amem"]
-
-
 def test_what_is_no_collection_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "a.txt").write_text("Dear Calvin")
@@ -184,12 +177,3 @@ def test_a_collection_that_does_not_describe_itself_is_left_alone(home: Path, pa
     with pytest.raises(StoreCorruptError, match="is gone"):
         compact(path)
     assert path.is_dir()
-
-
-def test_compacting_twice_changes_no_note(home: Path, path: Path) -> None:
-    compact(path)
-    once = points_of(home)
-    compact(path)
-    assert {id: point.payload for id, point in points_of(home).items()} == {
-        id: point.payload for id, point in once.items()
-    }

@@ -1,6 +1,5 @@
 """Facts: what a note's metadata and value say, as terms and numbers an engine can compare."""
 
-import math
 import re
 from datetime import UTC, datetime
 from typing import Any
@@ -25,35 +24,6 @@ def note(**fields: Any) -> Note:
 
 def at(*keys: str) -> str:
     return place_of(("metadata", *keys))
-
-
-def test_each_scalar_is_listed_with_its_path() -> None:
-    terms = derive(note(metadata={"a": {"b": 1}, "c": None})).terms
-    assert facts.equals(at("a", "b"), 1) in terms
-    assert facts.equals(at("c"), None) in terms
-    assert facts.equals(at("b"), 1) not in terms
-
-
-def test_every_path_that_is_there_is_listed() -> None:
-    terms = derive(note(metadata={"a": {"b": []}, "c": None}, value=[1])).terms
-    for place in (at(), at("a"), at("a", "b"), at("c"), place_of(("value",))):
-        assert facts.exists(place) in terms
-    assert facts.exists(at("b")) not in terms
-    assert facts.exists(place_of(("value",))) not in derive(note()).terms
-
-
-def test_scalars_in_arrays_are_listed_as_held() -> None:
-    terms = derive(note(metadata={"a": ["x", 1, [2]]})).terms
-    assert facts.holds(at("a"), "x") in terms
-    assert facts.holds(at("a"), 1) in terms
-    assert facts.holds(at("a"), 2) not in terms
-    assert facts.equals(at("a"), "x") not in terms
-
-
-def test_optional_fields_are_listed_when_they_are_set() -> None:
-    terms = derive(note(speaker="Ann", sequence=0)).terms
-    listed = [name for name in facts.OPTIONAL if facts.exists(place_of((name,))) in terms]
-    assert listed == ["speaker", "sequence"]
 
 
 def test_equal_numbers_are_one_term_and_other_types_are_others() -> None:
@@ -91,27 +61,13 @@ def test_what_is_not_listed_is_said_to_be_unlisted() -> None:
     assert facts.unlisted(at()) not in terms
 
 
-def test_a_long_key_is_not_copied_for_all_that_stands_under_it() -> None:
-    def read(size: int) -> None:
-        derive(note(metadata={"k" * size: {str(n): n for n in range(200)}}))
-
-    check_linear(read, 1_000_000)
-
-
-def test_many_rows_cost_what_they_count() -> None:
-    def read(size: int) -> None:
-        derive(note(metadata={"rows": [{"n": n} for n in range(size)]}))
-
-    check_linear(read, 20_000)
-
-
-def test_plain_numbers_are_kept_as_they_are() -> None:
-    derived = derive(note(metadata={"a": 3, "b": 2.5, "c": 3.0, "d": True, "e": "5"}))
-    assert derived.numbers == {
-        facts.number_key(at("a")): 3,
-        facts.number_key(at("b")): 2.5,
-        facts.number_key(at("c")): 3,
-    }
+def test_long_keys_and_many_rows_cost_what_they_count() -> None:
+    check_linear(
+        lambda size: derive(note(metadata={"k" * size: {str(n): n for n in range(200)}})), 1_000_000
+    )
+    check_linear(
+        lambda size: derive(note(metadata={"rows": [{"n": n} for n in range(size)]})), 20_000
+    )
 
 
 @pytest.mark.parametrize("number", [2**53 + 1, 0.1 + 0.2, 1e-9, 10**400, -(10**400), 1.7e308])
@@ -122,26 +78,6 @@ def test_numbers_an_engine_would_change_have_a_bound_on_either_side(number: floa
     assert low < high
     assert low <= number or number < -1e300
     assert number <= high or number > 1e300
-
-
-@given(numbers)
-def test_floor_and_ceiling_lie_around_a_number(number: float) -> None:
-    low, high = facts.floor(number), facts.ceiling(number)
-    assert math.isfinite(low)
-    assert math.isfinite(high)
-    if abs(number) <= 1e300:
-        assert low <= number <= high
-    assert (low == high) == facts.survives(number)
-
-
-@given(numbers, numbers)
-def test_bounds_keep_the_order_of_numbers(one: float, other: float) -> None:
-    if one <= other:
-        assert facts.floor(one) <= facts.ceiling(other)
-    if one < other and facts.survives(one):
-        assert one < facts.ceiling(other)
-    if one < other and facts.survives(other):
-        assert facts.floor(one) < other
 
 
 json_values = st.recursive(
@@ -169,24 +105,3 @@ def test_canonical_forms_are_equal_exactly_when_the_values_are(one: Any, other: 
     assert (facts.canonical(one) == facts.canonical(other)) == equal(one, other)
     assert facts.canonical(one) == facts.canonical(one)
     hash(facts.canonical(one))
-
-
-def test_canonical_forms_tell_types_apart() -> None:
-    values: list[Any] = [
-        1,
-        True,
-        "1",
-        [1],
-        {"1": 1},
-        None,
-        0,
-        False,
-        "",
-        [],
-        {},
-        [[]],
-        ["array", []],
-    ]
-    forms = [facts.canonical(value) for value in values]
-    assert len(set(forms)) == len(values)
-    assert facts.canonical([1.0, {"a": (2,)}]) == facts.canonical([1, {"a": [2.0]}])

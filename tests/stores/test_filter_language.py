@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from amem_integrations.errors import InvalidFilterError, InvalidInputError
-from amem_integrations.stores.filters.language import MAX_DEPTH, MAX_TESTS
+from amem_integrations.stores.filters.language import MAX_DEPTH, MAX_TESTS, Operator
 from amem_integrations.stores.filters.match import parse
-from amem_integrations.stores.filters.tree import Operator
 
 
 @pytest.mark.parametrize(

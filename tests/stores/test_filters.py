@@ -1,7 +1,5 @@
 """What a filter over notes means."""
 
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -27,17 +25,6 @@ def meets(filter: Any, **fields: Any) -> bool:
 
 
 # -- equality --------------------------------------------------------------------------------
-
-
-def test_no_filter_and_an_empty_one_are_met_by_every_note() -> None:
-    assert matches(parse(None), note())
-    assert meets({})
-
-
-def test_a_plain_value_stands_for_equality() -> None:
-    assert meets({"speaker": "Ann"}, speaker="Ann")
-    assert meets({"speaker": {"$eq": "Ann"}}, speaker="Ann")
-    assert not meets({"speaker": "Ann"}, speaker="ann")
 
 
 @pytest.mark.parametrize(
@@ -73,8 +60,10 @@ def test_a_plain_value_stands_for_equality() -> None:
     ],
 )
 def test_equality_is_that_of_json(stored: Any, asked: Any, equal: bool) -> None:
-    given = {"metadata": {"x": stored}, "value": {"x": stored}}
-    for field in ("metadata.x", "value.x"):
+    given = {"metadata": {"x": stored}, "value": stored}
+    for field in ("metadata.x", "value"):
+        if field == "value" and stored is None:
+            continue  # a note without a value
         assert meets({field: {"$eq": asked}}, **given) is equal
         assert meets({field: {"$ne": asked}}, **given) is not equal
         assert meets({field: {"$in": [asked]}}, **given) is equal
@@ -89,28 +78,6 @@ def test_a_dict_without_operators_is_an_object_to_be_equal_to() -> None:
     assert meets({"metadata.x": {"$eq": {"$gt": 1}}}, metadata={"x": {"$gt": 1}})
 
 
-def test_a_value_may_be_anything_at_its_root() -> None:
-    assert meets({"value": 3}, value=3)
-    assert meets({"value": {"$contains": "x"}}, value=["x"])
-    assert not meets({"value": 3}, value={"a": 3})
-    assert meets({"value": {"$exists": False}})
-    assert not meets({"value": None})
-
-
-def test_lists_of_terms_are_compared_whole() -> None:
-    assert meets({"tags": ["a", "b"]}, tags=("a", "b"))
-    assert not meets({"tags": ["b", "a"]}, tags=("a", "b"))
-    assert not meets({"tags": ["a"]}, tags=("a", "b"))
-    assert meets({"keywords": {"$in": [["x"], []]}})
-
-
-def test_one_of_several_values() -> None:
-    for values in (["Ann", "Bob"], ("Bob",), {"Bob"}, frozenset({"Bob"})):
-        assert meets({"speaker": {"$in": values}}, speaker="Bob")
-    assert not meets({"speaker": {"$in": []}}, speaker="Bob")
-    assert meets({"speaker": {"$nin": []}}, speaker="Bob")
-
-
 def test_statuses_are_asked_by_name_or_value() -> None:
     assert meets({"status": Status.FORMED}, status=Status.FORMED)
     assert meets({"status": "formed"}, status=Status.FORMED)
@@ -118,27 +85,6 @@ def test_statuses_are_asked_by_name_or_value() -> None:
 
 
 # -- containing, existing, missing -----------------------------------------------------------
-
-
-def test_an_array_contains_an_element_and_a_text_contains_nothing() -> None:
-    assert meets({"tags": {"$contains": "db"}}, tags=("db", "cache"))
-    assert not meets({"tags": {"$contains": "d"}}, tags=("db", "cache"))
-    stored = {"x": [1, "a", [2], {"b": True}]}
-    for element, there in ((1.0, True), ("a", True), ([2], True), ({"b": True}, True)):
-        assert meets({"metadata.x": {"$contains": element}}, metadata=stored) is there
-    for element in (True, 2, "A", {"b": 1}, None):
-        assert not meets({"metadata.x": {"$contains": element}}, metadata=stored)
-    assert not meets({"metadata.x": {"$contains": "a"}}, metadata={"x": "abc"})
-    assert not meets({"metadata.x": {"$contains": "a"}}, metadata={"x": {"a": 1}})
-
-
-def test_null_is_there_and_a_missing_key_is_not() -> None:
-    there, missing = {"x": None}, {"y": 1}
-    assert meets({"metadata.x": {"$exists": True}}, metadata=there)
-    assert not meets({"metadata.x": {"$exists": True}}, metadata=missing)
-    assert meets({"metadata.x": {"$exists": False}}, metadata=missing)
-    assert meets({"metadata.x": None}, metadata=there)
-    assert not meets({"metadata.x": None}, metadata=missing)
 
 
 def test_a_missing_field_differs_from_nothing_as_in_the_sql_stores() -> None:
@@ -151,16 +97,16 @@ def test_a_missing_field_differs_from_nothing_as_in_the_sql_stores() -> None:
     assert meets({"$not": {"metadata.x": 1}})
 
 
-def test_optional_fields_exist_when_they_are_set() -> None:
+def test_fields_that_are_optional_and_fields_that_are_lists() -> None:
     for name, value in (("speaker", "A"), ("session", "s"), ("sequence", 0), ("occurred_at", NOW)):
         assert meets({name: {"$exists": True}}, **{name: value})
         assert meets({name: {"$exists": False}})
     assert meets({"context": {"$exists": True}, "tags": {"$exists": True}})
-
-
-def test_the_notes_of_one_turn_are_found_by_its_key() -> None:
+    assert meets({"tags": ["a", "b"], "keywords": {"$in": [["x"], []]}}, tags=("a", "b"))
+    assert not meets({"tags": ["b", "a"]}, tags=("a", "b"))
+    assert meets({"tags": {"$contains": "db"}}, tags=("db", "cache"))
+    assert not meets({"tags": {"$contains": "d"}}, tags=("db", "cache"))
     assert meets({"source_id": "turn"}, source_id="turn")
-    assert not meets({"source_id": "turn"}, source_id="turn 2")
     assert meets({"source_id": {"$exists": False}})
 
 
@@ -239,33 +185,12 @@ def test_times_are_compared_as_moments() -> None:
     assert not meets({"occurred_at": {"$lt": later}})
 
 
-def test_a_sequence_is_a_number() -> None:
-    assert meets({"sequence": 3.0}, sequence=3)
-    assert meets({"sequence": {"$gt": 2.5, "$lt": 3.5}}, sequence=3)
-    assert not meets({"sequence": 3.5}, sequence=3)
-
-
 # -- putting filters together ----------------------------------------------------------------
 
 
-def test_fields_and_operators_must_all_hold() -> None:
-    both = {"speaker": "Ann", "sequence": {"$gt": 1, "$lt": 3}}
-    assert meets(both, speaker="Ann", sequence=2)
-    assert not meets(both, speaker="Bob", sequence=2)
-    assert not meets(both, speaker="Ann", sequence=3)
-
-
-def test_alternatives_conjunctions_and_negations() -> None:
-    ann, bob = {"speaker": "Ann"}, {"speaker": "Bob"}
-    assert meets({"$or": [ann, bob]}, speaker="Bob")
-    assert not meets({"$or": [ann, bob]}, speaker="Eve")
-    assert meets({"$and": [ann, {"sequence": 1}]}, speaker="Ann", sequence=1)
-    assert not meets({"$and": [ann, bob]}, speaker="Ann")
-    assert not meets({"$not": ann}, speaker="Ann")
-    assert meets({"$not": {"$or": [ann, bob]}, "sequence": 1}, speaker="Eve", sequence=1)
-
-
 def test_all_of_nothing_holds_and_one_of_nothing_does_not() -> None:
+    assert matches(parse(None), note())
+    assert meets({})
     assert meets({"$and": []})
     assert not meets({"$or": []})
     assert not meets({"$not": {}})
@@ -284,48 +209,30 @@ def test_a_parsed_filter_does_not_change_with_what_it_was_made_from() -> None:
 # -- on an engine ----------------------------------------------------------------------------
 
 
-def test_what_an_engine_can_decide_alone_is_exact() -> None:
-    for filter in (
-        {},
-        {"tags": {"$contains": "db"}},
-        {"session": "s", "speaker": {"$nin": ["Ann"]}},
-        {"$or": [{"status": "raw"}, {"$not": {"key": "k"}}]},
-        {"created_at": {"$gte": NOW, "$lt": NOW + timedelta(days=1)}},
-        {"sequence": {"$in": [1, 2.5]}},
-        {"speaker": {"$exists": False}},
-    ):
-        assert match.compile(parse(filter)).exact, filter
-
-
-def test_what_an_engine_cannot_decide_alone_says_so() -> None:
-    for filter in (
-        {"metadata.x": 1},
-        {"metadata.x": {"$gt": 1}},
-        {"$not": {"value.x": {"$contains": 1}}},
-        {"tags": ["a"]},
-        {"content": "The text"},
-        {"session": {"$gt": "a"}},
-        {"occurred_at": {"$lt": datetime(9999, 1, 1)}},
-    ):
-        assert not match.compile(parse(filter)).exact, filter
-
-
-def test_a_filter_narrows_a_query_down() -> None:
-    for filter in (
-        {"metadata.x": 1},
-        {"metadata.x": {"$gt": 1}},
-        {"metadata.x": {"$in": [1, {"a": 2}]}},
-        {"metadata.x": {"a": 1}},
-        {"value.x": {"$contains": "a"}},
-        {"tags": ["a"]},
-        {"metadata.x": {"$ne": 1}},
-    ):
-        assert match.compile(parse(filter)).condition != EVERYTHING, filter
-
-
-def test_filtering_loads_no_engine() -> None:
-    code = (
-        "import sys, amem_integrations.stores.filters.match; print('qdrant_client' in sys.modules)"
-    )
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert printed.stdout.strip() == "False", printed.stderr
+@pytest.mark.parametrize(
+    ("filter", "exact", "narrows"),
+    [
+        ({}, True, False),
+        ({"tags": {"$contains": "db"}}, True, True),
+        ({"session": "s", "speaker": {"$nin": ["Ann"]}}, True, True),
+        ({"$or": [{"status": "raw"}, {"$not": {"key": "k"}}]}, True, True),
+        ({"created_at": {"$gte": NOW, "$lt": NOW + timedelta(days=1)}}, True, True),
+        ({"sequence": {"$in": [1, 2.5]}}, True, True),
+        ({"speaker": {"$exists": False}}, True, True),
+        ({"metadata.x": 1}, False, True),
+        ({"metadata.x": {"$gt": 1}}, False, True),
+        ({"metadata.x": {"$in": [1, {"a": 2}]}}, False, True),
+        ({"metadata.x": {"a": 1}}, False, True),
+        ({"metadata.x": {"$ne": 1}}, False, True),
+        ({"value.x": {"$contains": "a"}}, False, True),
+        ({"$not": {"value.x": {"$contains": 1}}}, False, True),
+        ({"tags": ["a"]}, False, True),
+        ({"content": "The text"}, False, False),
+        ({"session": {"$gt": "a"}}, False, True),
+        ({"occurred_at": {"$lt": datetime(9999, 1, 1)}}, False, True),
+    ],
+)
+def test_how_much_an_engine_decides_alone(filter: Any, exact: bool, narrows: bool) -> None:
+    compiled = match.compile(parse(filter))
+    assert compiled.exact is exact
+    assert (compiled.condition != EVERYTHING) is narrows

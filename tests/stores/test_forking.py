@@ -14,30 +14,58 @@ from tests.stores.processes import python
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
 
 
-def test_a_store_used_in_a_forked_child_says_so_instead_of_hanging(tmp_path: Path) -> None:
+def test_a_forked_child_can_use_no_store_of_its_parent_and_harms_none(tmp_path: Path) -> None:
     said = python(
         """
-store = open_here()
+held = threading.Event()
+def hold():
+    from amem_integrations.stores.edge import shards
+    with shards._lock:
+        held.set()
+        time.sleep(1)
+store, temporary = open_here(), open_here(None)
+path = temporary.sync._shard.path
 run(store.sync.insert([point("one")]))
-run(store.sync.count(EVERYTHING))
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
 if os.fork() == 0:
-    signal.alarm(20)
-    for operation in (store.sync.count(EVERYTHING), store.sync.insert([point("two")])):
+    signal.alarm(30)
+    def own():
+        other = open_here(None)
+        say(run(other.sync.insert([point("one")])), run(other.sync.count(EVERYTHING)))
+        other.close()
+    for act in (
+        lambda: run(store.sync.count(EVERYTHING)),
+        lambda: run(store.sync.insert([point("two")])),
+        open_here,
+        own,
+    ):
         try:
-            run(operation)
+            act()
         except StoreError as error:
-            say(type(error).__name__, error)
+            say(type(error).__name__, "fork" in str(error))
     store.close()
-    os._exit(0)
+    sys.exit(0)
 say("status", os.wait()[1])
+thread.join()
 say(run(store.sync.insert([point("two")])), run(store.sync.count(EVERYTHING)))
+say(path.exists(), run(temporary.sync.count(EVERYTHING)))
+temporary.close()
+say(path.exists())
 store.close()
 """,
         tmp_path,
     )
-    assert [line.split()[0] for line in said[:2]] == ["StoreClosedError"] * 2
-    assert "fork" in said[0]
-    assert said[2:] == ["status 0", "frozenset() 3"]
+    assert said == [
+        *["StoreClosedError True"] * 2,
+        "StoreLockedError True",
+        "frozenset() 2",
+        "status 0",
+        "frozenset() 3",
+        "True 1",
+        "False",
+    ]
 
 
 def test_a_forked_child_that_ends_leaves_the_store_of_its_parent_whole(tmp_path: Path) -> None:
@@ -75,53 +103,3 @@ os._exit(0)
     found = run(store.sync.scroll(match("kind", "note"), limit=1000))
     assert [each.id for each in found] == [id_of(n) for n in range(400)]
     store.close()
-
-
-def test_a_forked_child_opens_stores_of_its_own_but_not_the_one_its_parent_holds(
-    tmp_path: Path,
-) -> None:
-    said = python(
-        """
-held = threading.Event()
-def hold():
-    from amem_integrations.stores.edge import shards
-    with shards._lock:
-        held.set()
-        time.sleep(1)
-store = open_here()
-thread = threading.Thread(target=hold)
-thread.start()
-held.wait()
-if os.fork() == 0:
-    signal.alarm(30)
-    try:
-        open_here()
-    except StoreError as error:
-        say(type(error).__name__)
-    other = open_here(None)
-    say(run(other.sync.insert([point("one")])), run(other.sync.count(EVERYTHING)))
-    other.close()
-    sys.exit(0)
-say("status", os.wait()[1])
-thread.join()
-store.close()
-""",
-        tmp_path,
-    )
-    assert said == ["StoreLockedError", "frozenset() 2", "status 0"]
-
-
-def test_the_end_of_a_forked_child_keeps_the_temporary_store_of_its_parent() -> None:
-    said = python(
-        """
-store = open_here(None)
-path = store.sync._shard.path
-if os.fork() == 0:
-    sys.exit(0)
-os.wait()
-say(path.exists(), run(store.sync.count(EVERYTHING)))
-store.close()
-say(path.exists())
-"""
-    )
-    assert said == ["True 1", "False"]

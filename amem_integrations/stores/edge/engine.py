@@ -11,12 +11,18 @@ from typing import Any, cast
 import qdrant_edge as edge
 
 from amem_integrations.core.engine import Fields, Point, Query, Scored, SparseVector, Vector
-from amem_integrations.core.filters import All, Condition, HasId, Match, Not, Range, Scalar
-from amem_integrations.core.filters import Any as AnyOf
-from amem_integrations.errors import InvalidFilterError, StoreClosedError, StoreError
-from amem_integrations.stores.checks import check_condition, check_points, check_query, is_id
+from amem_integrations.core.filters import Condition, HasId, Range
+from amem_integrations.errors import StoreClosedError
+from amem_integrations.stores.checks import (
+    check_commit,
+    check_points,
+    check_query,
+    holds,
+    is_id,
+)
 from amem_integrations.stores.codec import INDEXES, Index
 from amem_integrations.stores.edge.shards import Shard
+from amem_integrations.stores.filters.compile import Models
 
 _DENSE, _SPARSE = "dense", "bm25"
 _DELETED_AT_ONCE = 10_000
@@ -50,7 +56,10 @@ class EdgeEngine:
         with self._open().use() as opened:
             lists = opened.query_batch(request)
             numbers = _numbers(opened, queries, lists)
-        return [[_scored(hit, numbers) for hit in hits] for hits in lists]
+        return [
+            [_scored(hit, query.fields, numbers) for hit in hits]
+            for query, hits in zip(queries, lists, strict=True)
+        ]
 
     async def scroll(
         self,
@@ -80,7 +89,7 @@ class EdgeEngine:
                 # The offset is inclusive.
                 offset=after,
                 limit=limit + (after is not None),
-                filter=compile_filter(where),
+                filter=_MODELS.compile(where),
                 with_payload=True if fields is None else (not indexed and list(fields)) or False,
                 order_by=order,
             )
@@ -91,14 +100,14 @@ class EdgeEngine:
 
     async def count(self, where: Condition) -> int:
         with self._open().use() as opened:
-            return opened.count(edge.CountRequest(exact=True, filter=compile_filter(where)))
+            return opened.count(edge.CountRequest(exact=True, filter=_MODELS.compile(where)))
 
     async def facet(
         self, key: str, where: Condition, *, limit: int, exact: bool = True
     ) -> dict[str, int]:
         with self._open().use() as opened:
             request = edge.FacetRequest(
-                key, max(limit, 0), exact=exact, filter=compile_filter(where)
+                key, max(limit, 0), exact=exact, filter=_MODELS.compile(where)
             )
             hits = opened.facet(request).hits
         # Values that only points outside of `where` hold come with a count of zero.
@@ -126,15 +135,11 @@ class EdgeEngine:
         of the write, so no condition is written with the points and none is read back: the
         engine would judge it again when it replays its log, on what it had flushed by then.
         """
-        if unexpected := {point.id for point in points} - expect.keys():
-            raise StoreError(
-                f"A commit must state what it expects of {', '.join(sorted(unexpected))}."
-            )
-        check_points([*points, *new], self._dimension)
+        check_commit(points, expect, new, self._dimension)
         with self._open().use() as opened:
             asked = [*expect, *present, *(point.id for point in new)]
             stored = _stored(opened, asked, *expect.values())
-            failed = {id for id, fields in expect.items() if not _holds(stored.get(id), fields)}
+            failed = {id for id, fields in expect.items() if not holds(stored.get(id), fields)}
             failed.update(id for id in present if id not in stored)
             if not failed:
                 free = [point for point in new if point.id not in stored]
@@ -149,12 +154,12 @@ class EdgeEngine:
         with self._open().use() as opened:
             # Engines log an operation on a missing point, and its failure, for good.
             stored = _stored(opened, [id], expect or {})
-            if _holds(stored.get(id), expect or {}):
+            if holds(stored.get(id), expect or {}):
                 operation = edge.UpdateOperation.set_payload([id], changed.payload)
                 self._shard.update(operation, _size(changed))
 
     async def delete(self, where: Condition) -> None:
-        compiled = compile_filter(where)
+        compiled = _MODELS.compile(where)
         with self._open().use() as opened:
             # Ids, not the filter: the log cannot be read again past a deeply nested one.
             if isinstance(where, HasId):
@@ -212,9 +217,16 @@ def point_of(record: edge.Record) -> Point:
     )
 
 
-def _scored(hit: edge.ScoredPoint, numbers: Mapping[str, Mapping[str, Any]]) -> Scored:
+def _scored(
+    hit: edge.ScoredPoint,
+    fields: Sequence[str] | None,
+    numbers: Mapping[str, Mapping[str, Any]],
+) -> Scored:
     id = str(hit.id)
-    return Scored(id, hit.score, hit.payload or numbers.get(id, {}))
+    if hit.payload or not fields:
+        return Scored(id, hit.score, hit.payload or {})
+    found = numbers.get(id, {})
+    return Scored(id, hit.score, {name: found[name] for name in fields if name in found})
 
 
 def _numbers(
@@ -230,7 +242,7 @@ def _numbers(
     for name, some in wanted.items():
         request = edge.ScrollRequest(
             limit=len(some),
-            filter=compile_filter(HasId(tuple(some))),
+            filter=_MODELS.compile(HasId(tuple(some))),
             with_payload=False,
             order_by=edge.OrderBy(name, edge.Direction.Asc, None),
         )
@@ -249,11 +261,11 @@ def _request(query: Query) -> edge.QueryRequest:
         nearest = edge.Query.Nearest(_sparse(query.vector), using=_SPARSE)
     else:
         nearest = edge.Query.Nearest(list(query.vector), using=_DENSE)
-    corpus = None if query.corpus is None else edge.IdfParams(compile_filter(query.corpus))
+    corpus = None if query.corpus is None else edge.IdfParams(_MODELS.compile(query.corpus))
     return edge.QueryRequest(
         limit=max(query.limit, 0),
         query=nearest,
-        filter=compile_filter(query.where),
+        filter=_MODELS.compile(query.where),
         params=edge.SearchParams(idf=corpus),
         with_payload=_payload_of(query),
     )
@@ -279,10 +291,6 @@ def _stored(
     return {str(record.id): record.payload or {} for record in records}
 
 
-def _holds(stored: Mapping[str, Any] | None, fields: Fields) -> bool:
-    return stored is not None and all(stored.get(name) == value for name, value in fields.items())
-
-
 def _delete(shard: Shard, ids: "Sequence[edge.PointId]") -> None:
     if ids:
         shard.update(edge.UpdateOperation.delete_points(list(ids)), 64 * len(ids))
@@ -295,68 +303,14 @@ def _size(point: Point) -> int:
     return 8 * (texts + numbers)
 
 
-_NOTHING = edge.HasIdCondition(set())
+def _match(field: str, values: list[Any]) -> edge.FieldCondition:
+    match = edge.MatchValue(values[0]) if len(values) == 1 else edge.MatchAny(values)
+    return edge.FieldCondition(field, match=match)
 
 
-def compile_filter(condition: Condition) -> edge.Filter:
-    """Raises InvalidFilterError for values that the engine cannot compare with."""
-    check_condition(condition)
-    try:
-        return _filter(condition.parts if isinstance(condition, All) else (condition,))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidFilterError(
-            "A filter names a field or a value that cannot be stored: text must be valid Unicode "
-            "and integers must fit 64 bits."
-        ) from error
+def _range(condition: Range) -> edge.FieldCondition:
+    bounds = edge.RangeFloat(gt=condition.gt, gte=condition.gte, lt=condition.lt, lte=condition.lte)
+    return edge.FieldCondition(condition.field, range=bounds)
 
 
-def _compile(condition: Condition) -> "edge.ConditionType":
-    match condition:
-        case Match(field, values):
-            return _match(field, values)
-        case Range(field, gt, gte, lt, lte):
-            # Of two bounds on the same side the engine would heed only one.
-            if gt is not None and gte is not None:
-                gt, gte = (gt, None) if gt >= gte else (None, gte)
-            if lt is not None and lte is not None:
-                lt, lte = (lt, None) if lt <= lte else (None, lte)
-            bounds = edge.RangeFloat(gt=gt, gte=gte, lt=lt, lte=lte)
-            return edge.FieldCondition(field, range=bounds)
-        case HasId(ids):
-            return edge.HasIdCondition({id for id in ids if is_id(id)})
-        case All(parts):
-            return _filter(parts)
-        case AnyOf(parts):
-            # An empty `should` would match everything.
-            return edge.Filter(should=[_compile(part) for part in parts]) if parts else _NOTHING
-        case Not(part):
-            return edge.Filter(must_not=[_compile(part)])
-
-
-def _filter(parts: Sequence[Condition]) -> edge.Filter:
-    """All of the parts, in one flat filter: the engine takes twice as long over a nested one."""
-    return edge.Filter(
-        must=[_compile(part) for part in parts if not isinstance(part, Not)],
-        must_not=[_compile(part.part) for part in parts if isinstance(part, Not)],
-    )
-
-
-def _match(field: str, values: tuple[Scalar, ...]) -> "edge.ConditionType":
-    texts = [value for value in values if isinstance(value, str)]
-    integers = [value for value in values if not isinstance(value, str)]
-    if any(isinstance(value, bool) for value in integers):
-        raise InvalidFilterError(f"{field} cannot be compared with true or false.")
-    conditions: list[edge.ConditionType] = [
-        edge.FieldCondition(
-            field, match=edge.MatchValue(group[0]) if len(group) == 1 else edge.MatchAny(group)
-        )
-        for group in (texts, integers)
-        if group
-    ]
-    match conditions:
-        case []:
-            return _NOTHING
-        case [only]:
-            return only
-        case _:
-            return edge.Filter(should=conditions)
+_MODELS = Models(edge.Filter, lambda ids: edge.HasIdCondition(set(ids)), _match, _range)

@@ -159,11 +159,27 @@ def _empty_shard(encoders: Encoders) -> Sequence[_File]:
         root = Path(directory) / "empty"
         _check(root.parent, _SPARE_TO_CREATE)
         _build(root, encoders)
-        return [
-            _File(path.relative_to(root), path.stat().st_size, path.read_bytes().rstrip(b"\0"))
-            for path in root.rglob("*")
-            if path.is_file()
-        ]
+        return _read(root)
+
+
+def _read(root: Path) -> list[_File]:
+    return [
+        _File(path.relative_to(root), path.stat().st_size, _start(path))
+        for path in root.rglob("*")
+        if path.is_file()
+    ]
+
+
+def _start(path: Path) -> bytes:
+    """Return what a file holds without its trailing zeros, and read no hole at its end."""
+    with path.open("rb", buffering=0) as stream:
+        end = 0 if hasattr(os, "SEEK_DATA") else -1
+        with contextlib.suppress(OSError):
+            # Past the last data there is nothing to seek.
+            while end >= 0:
+                end = stream.seek(stream.seek(end, os.SEEK_DATA), os.SEEK_HOLE)
+        stream.seek(0)
+        return stream.read(end).rstrip(b"\0")
 
 
 def _memory_disk() -> str | None:

@@ -19,8 +19,7 @@ from amem_integrations.core.note import Note
 from amem_integrations.stores import facts
 from amem_integrations.stores.codec import micros
 from amem_integrations.stores.facts import canonical
-from amem_integrations.stores.filters.language import count_tests, parse
-from amem_integrations.stores.filters.tree import (
+from amem_integrations.stores.filters.language import (
     And,
     Compare,
     Contains,
@@ -32,6 +31,8 @@ from amem_integrations.stores.filters.tree import (
     OneOf,
     Operator,
     Or,
+    count_tests,
+    parse,
 )
 
 __all__ = ["Compiled", "Filter", "compile", "count_tests", "matches", "parse"]

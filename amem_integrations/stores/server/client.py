@@ -2,8 +2,8 @@
 
 Checks the server's version, makes the collection and its indexes where they are missing, and
 gives the engine in its two forms. Local mode stands in for a server in tests, and for the
-embedded engine on platforms without a wheel of it. `opening` decides which engine is used and
-calls `open_client`; importing this module takes a second or more.
+embedded engine on platforms without a wheel of it. `stores.open` decides which engine is used.
+Importing this module takes a second or more.
 """
 
 import json

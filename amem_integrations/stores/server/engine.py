@@ -1,6 +1,6 @@
 """The engine over qdrant-client, written once as operations over a `call`.
 
-How a call reaches a server or local mode is in `client_calls`; `client` puts the two together.
+How a call reaches a server or local mode is in `transport`; `client` puts the two together.
 
 A write is known to have arrived by a token kept in the payload field `write`, since a server
 does not say which points a conditional upsert left alone. The field is not part of a point.
@@ -17,7 +17,13 @@ from amem_integrations.core.engine import Fields, Point, Query, Scored, SparseVe
 from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.filters import Condition, Not, Range, both, ids, match
 from amem_integrations.errors import StoreError, StoreUnavailableError
-from amem_integrations.stores.checks import check_condition, check_points, check_query, is_id
+from amem_integrations.stores.checks import (
+    check_commit,
+    check_points,
+    check_query,
+    holds,
+    is_id,
+)
 from amem_integrations.stores.codec import INDEXES, Index
 from amem_integrations.stores.server.filters import to_filter
 from amem_integrations.stores.server.transport import Call, Caller
@@ -61,7 +67,6 @@ class ClientEngine:
         return f"ClientEngine(collection={self._collection!r})"
 
     async def get(self, ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
-        """The points that exist among `ids`, in the order of `ids`."""
         wanted = [id for id in dict.fromkeys(ids) if is_id(id)]
         if not wanted:
             return []
@@ -71,7 +76,6 @@ class ClientEngine:
         return [found[id] for id in wanted if id in found]
 
     async def query(self, queries: Sequence[Query]) -> list[list[Scored]]:
-        """One list per query, best first, in one round trip."""
         for query in queries:
             check_query(query, self._dimension)
         requests = [_request(query) for query in queries if _can_match(query)]
@@ -94,8 +98,6 @@ class ClientEngine:
         after: str | None = None,
         fields: tuple[str, ...] | None = None,
     ) -> list[Point]:
-        """Points by id, those past the id `after`; or by the unique integer field `order_by`."""
-        check_condition(where)
         if limit < 1:
             return []
         place: dict[str, Any] = {}
@@ -122,16 +124,12 @@ class ClientEngine:
         return [point for point in points if point.id != after][: limit - 1]
 
     async def count(self, where: Condition) -> int:
-        """How many points meet the condition, exactly."""
-        check_condition(where)
         result = await self._ask("count", count_filter=to_filter(where), exact=True)
         return result.count
 
     async def facet(
         self, key: str, where: Condition, *, limit: int, exact: bool = True
     ) -> dict[str, int]:
-        """How many points hold each value of the keyword field `key`."""
-        check_condition(where)
         _require_index(key, Index.KEYWORD, Index.TENANT)
         if limit < 1:
             return {}
@@ -141,7 +139,6 @@ class ClientEngine:
         return {str(hit.value): hit.count for hit in result.hits}
 
     async def insert(self, points: Sequence[Point]) -> frozenset[str]:
-        """Add the points whose id is free; return the ids that were already taken."""
         check_points(points, self._dimension)
         return await self._perform(partial(_insert, points))
 
@@ -153,26 +150,17 @@ class ClientEngine:
         present: Collection[str] = (),
         new: Sequence[Point] = (),
     ) -> frozenset[str]:
-        """Replace points in one operation if each still is as it was read.
+        """As in `core.engine.Engine`.
 
-        Returns the ids that failed. Nothing was written if the check found them; on a server
-        another writer can come between the check and the write, and then those that are
+        Another writer can come between the check and the write. Then the points that are
         returned were left out and the others written, those of `new` among them.
         """
-        check_points([*points, *new], self._dimension)
-        if unstated := {point.id for point in points} - expect.keys():
-            raise StoreError(
-                f"A commit must state what it expects of {', '.join(sorted(unstated))}."
-            )
+        check_commit(points, expect, new, self._dimension)
         return await self._perform(partial(_commit, points, expect, present, new))
 
     async def patch(
         self, id: str, payload: Mapping[str, Any], *, expect: Fields | None = None
     ) -> None:
-        """Set payload fields without raising the version; nothing if the point is gone.
-
-        expect: nor if one of these fields holds something else.
-        """
         check_points([Point(id, dict(payload))], self._dimension)
         selector = to_filter(_unchanged(id, expect or {}))
         await self._perform(
@@ -180,8 +168,6 @@ class ClientEngine:
         )
 
     async def delete(self, where: Condition) -> None:
-        """Remove every point that meets the condition."""
-        check_condition(where)
         selector = models.FilterSelector(filter=to_filter(where))
         await self._perform(lambda ask: _write(ask, "delete", points_selector=selector))
 
@@ -226,7 +212,7 @@ async def _commit(
     ask: Ask,
 ) -> frozenset[str]:
     stored = await _stored([*expect, *present], ask, *expect.values())
-    changed = {id for id, fields in expect.items() if not _holds(stored.get(id), fields)}
+    changed = {id for id, fields in expect.items() if not holds(stored.get(id), fields)}
     failed = changed | {id for id in present if id not in stored}
     if failed:
         return frozenset(failed)
@@ -262,10 +248,6 @@ async def _without(token: str, points: Iterable[Point], ask: Ask) -> frozenset[s
     wanted = [point.id for point in points]
     stored = await _stored(wanted, ask)
     return frozenset(id for id in wanted if token not in stored.get(id, {}).get(WRITE, []))
-
-
-def _holds(stored: Mapping[str, Any] | None, fields: Fields) -> bool:
-    return stored is not None and all(stored.get(name) == value for name, value in fields.items())
 
 
 def _unchanged(id: str, fields: Fields) -> Condition:

@@ -1,8 +1,8 @@
 """The three ways to call qdrant-client: a server in this thread, a server from any event
 loop, and local mode.
 
-Each performs an operation, which is a coroutine function over `call(name, **arguments)`; the
-engine in `client` is written once over that. Errors leave here as errors of this package, and
+Each performs an operation, which is a coroutine function over `call(name, **arguments)`;
+`engine` is written once over that. Errors leave here as errors of this package, and
 what may pass is tried again a few times.
 """
 
