@@ -1,4 +1,4 @@
-"""Public names that load their module on first use, so that importing a package loads little."""
+"""Names and libraries that are loaded on first use, so that importing a package loads little."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -10,6 +10,19 @@ _REMEDIES = {
     "pytest": "pytest",
     "llama_index": '"amem-integrations[llama-index]"',
 }
+
+
+def library(name: str, *, extra: str) -> Any:
+    """Import a library that an extra brings; raise ModuleNotFoundError that names the extra."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or name
+        raise ModuleNotFoundError(
+            f"This needs {missing.partition('.')[0]}, which is not installed: "
+            f'pip install "amem-integrations[{extra}]"',
+            name=missing,
+        ) from error
 
 
 def attributes(

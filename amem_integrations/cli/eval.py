@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -209,7 +209,7 @@ def links(
         notes = memory.add_many(messages(), namespace=home, progress=stage("remembering"))
         raw = sum(note.status is not Status.FORMED for note in notes)
         scores = score_links(notes, matters())
-    report = {"notes": len(notes), "unformed": raw, "model": model, **scores.as_dict()}
+    report = {"notes": len(notes), "unformed": raw, "model": model, **asdict(scores)}
     terminal.print_result(report, eval_tables.links(report))
 
 

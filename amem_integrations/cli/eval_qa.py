@@ -1,7 +1,7 @@
 """`amem eval qa`: questions answered from memory, ours and others', scored as the paper scores."""
 
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -56,9 +56,6 @@ def qa(
         str | None,
         typer.Option(metavar="IN,OUT", help="Dollars for a million tokens, in and out."),
     ] = None,
-    rate: Annotated[
-        float | None, typer.Option(min=0.1, help="Calls of the model a minute, at most.")
-    ] = None,
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Questions side by side. [8 with a model, else 1]")
     ] = None,
@@ -105,14 +102,14 @@ def qa(
     named, _ = timed(embedder)
     priced = _price(price, model, budget_usd)
     chat = resolve_chat_model(model)
-    with ExitStack() as closing:
+    with ExitStack() as stack:
         answers = LineStore(out / "answers.jsonl")
-        closing.callback(answers.close)
+        stack.callback(answers.close)
         metered = None
         if chat is not None:
-            limits = Limits(max_calls, budget_usd, rate)
+            limits = Limits(max_calls, budget_usd)
             metered = MeteredModel(chat, out / "replies.jsonl", limits=limits, price=priced)
-            closing.callback(metered.close)
+            stack.callback(metered.close)
         means = Means(dataset, named, metered, location, seed)
         reading = _reader(reader, dataset, metered, seed)
         side_by_side = concurrency or (1 if metered is None else _SIDE_BY_SIDE)
@@ -151,20 +148,19 @@ def _systems(text: str) -> dict[str, Any]:
 
 
 def _reader(name: Readers | None, dataset: Any, model: Any, seed: int) -> Any:
-    name = name or ("extractive" if model is None else "model")
-    if name == "model":
-        from amem_integrations.evaluation.qa.readers import ModelReader
+    from amem_integrations.evaluation.qa import readers
 
-        if model is None:
+    match name or ("extractive" if model is None else "model"):
+        case "extractive":
+            return readers.ExtractiveReader()
+        case "oracle":
+            return readers.OracleReader()
+        case "shuffled":
+            return readers.ShuffledReader(dataset, seed=seed)
+        case _ if model is None:
             raise InvalidInputError("--reader model needs a model; give one with --model.")
-        return ModelReader(model, seed=seed)
-    if name == "extractive":
-        from amem_integrations.evaluation.qa.readers import ExtractiveReader
-
-        return ExtractiveReader()
-    from amem_integrations.evaluation.qa.readers import OracleReader, ShuffledReader
-
-    return OracleReader() if name == "oracle" else ShuffledReader(dataset, seed=seed)
+        case _:
+            return readers.ModelReader(model, seed=seed)
 
 
 def _judge(model: Any, concurrency: int) -> Any:
@@ -179,15 +175,13 @@ def _draw_map(means: Any, path: Path) -> None:
     """The notes of the first conversation, which are there already or formed from kept replies."""
     from amem_integrations import plots
     from amem_integrations.cli.plots import save
-    from amem_integrations.evaluation.qa.systems.amem import AMem
+    from amem_integrations.evaluation.qa.systems import AMem
 
-    system, first = AMem(means), means.dataset.conversations[0]
-    try:
+    first = means.dataset.conversations[0]
+    with closing(AMem(means)) as system:
         system.prepare(first)
         home = system.home(first)
         save(path, lambda: plots.embedding_map(system.memory, home, method="tsne"))
-    finally:
-        system.close()
 
 
 def _price(text: str | None, model: str | None, budget_usd: float | None) -> Any:

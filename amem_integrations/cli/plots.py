@@ -17,7 +17,7 @@ from amem_integrations.cli.options import (
     describe_empty,
     find_note,
 )
-from amem_integrations.errors import AMemError, InvalidInputError, StoreWriteError
+from amem_integrations.errors import InvalidInputError, StoreWriteError
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.plots.groups import By
 
@@ -109,8 +109,6 @@ def save(out: Path, draw: Callable[[], plots.Picture]) -> plots.Picture:
                 picture.write_html(out)
             else:
                 picture.write_image(out)
-    except ModuleNotFoundError as error:
-        raise AMemError(str(error)) from error
     except OSError as error:
         raise StoreWriteError(f"{out} cannot be written: {error.strerror or error}.") from error
     return picture

@@ -19,11 +19,6 @@ class Turn:
         role: "user" or "assistant" in such chats.
         session: the session it belongs to.
         time: when it was said.
-
-    Examples:
-        >>> from amem_integrations.evaluation.dataset import Turn
-        >>> Turn("t1", "Calvin wants LRU eviction", speaker="Calvin").session is None
-        True
     """
 
     id: str
@@ -47,11 +42,6 @@ class Question:
             other than recall.
         answer: the right answer.
         adversarial_answer: the answer of somebody who falls for an adversarial question.
-
-    Examples:
-        >>> from amem_integrations.evaluation.dataset import Question
-        >>> Question("Which eviction?", ("t1",), "single-hop", answer="LRU").core
-        True
     """
 
     text: str
@@ -71,11 +61,6 @@ class Conversation:
         id: its name.
         turns: what was said.
         questions: what is asked about it.
-
-    Examples:
-        >>> from amem_integrations.evaluation.dataset import Conversation, Turn
-        >>> len(Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), ()).turns)
-        1
     """
 
     id: str
@@ -92,12 +77,6 @@ class Dataset:
         conversations: in the order of the file.
         digest: SHA-256 of the file, unpacked.
         defects: how many of each kind.
-
-    Examples:
-        >>> from amem_integrations.evaluation.dataset import Conversation, Dataset, Turn
-        >>> talk = Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), ())
-        >>> Dataset("mine", (talk,)).facts["turns"]
-        1
     """
 
     format: str

@@ -126,24 +126,22 @@ def _parse(text: str, limit: int | None, defects: Defects) -> tuple[str, tuple[C
 
 def _document(text: str) -> list[Any] | None:
     """Return the samples of a JSON document; None for a file of lines."""
-    start = text.lstrip()
-    if not start.startswith(("[", "{")):
+    start = text.lstrip()[:1]
+    if start not in ("[", "{"):
         return None
     try:
-        value, end = json.JSONDecoder().raw_decode(start)
+        value: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
-        if start.startswith("{") and start[1:2] not in ("\n", "\r"):
-            # The first of several lines is wrong, or the only one.
+        if start == "{":
+            # One of several lines, each of which is read by itself.
             return None
-        line = text.count("\n", 0, len(text) - len(start) + getattr(error, "pos", 0)) + 1
-        raise InvalidInputError(f"line {line} is not JSON: {_reason(error)}.") from error
-    rest = start[end:].strip()
-    if not isinstance(value, list):
-        known = _has(value, "conversation", "qa") or _has(value, "messages", "questions")
-        return [value] if known and not rest else None
-    if rest:
-        raise InvalidInputError(f"after the list there is more: {rest[:40]!r}.")
-    return cast("list[Any]", value)
+        raise InvalidInputError(
+            f"line {getattr(error, 'lineno', 1)} is not JSON: {_reason(error)}."
+        ) from error
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    known = _has(value, "conversation", "qa") or _has(value, "messages", "questions")
+    return [value] if known else None
 
 
 def _has(value: object, *names: str) -> bool:
@@ -206,9 +204,14 @@ class _Line(_Entry):
 
     conversation: _Id = "conversation"
 
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What a `Turn` or `Question` is made of."""
+        return self.model_dump(exclude={"conversation"})
+
 
 class _TurnLine(_Line):
-    turn: _Id
+    id: _Id = Field(alias="turn")
     text: str
     speaker: _Text = None
     role: _Text = None
@@ -217,9 +220,9 @@ class _TurnLine(_Line):
 
 
 class _QuestionLine(_Line):
-    question: str
-    evidence: list[_Id]
-    category: _Text = None
+    text: str = Field(alias="question")
+    evidence: tuple[_Id, ...]
+    category: Annotated[str, BeforeValidator(lambda value: value or "all")] = "all"
     asked_at: _Moment = None
     core: StrictBool = True
     answer: _Text = None
@@ -247,22 +250,10 @@ def read_lines(
         if isinstance(value, dict) and "question" in cast("dict[str, Any]", value):
             asked = _read(_QuestionLine, cast("object", value), where)
             turns.setdefault(asked.conversation, [])
-            questions.setdefault(asked.conversation, []).append(
-                Question(
-                    asked.question,
-                    tuple(asked.evidence),
-                    asked.category or "all",
-                    asked.asked_at,
-                    asked.core,
-                    asked.answer,
-                    asked.adversarial_answer,
-                )
-            )
+            questions.setdefault(asked.conversation, []).append(Question(**asked.fields))
         else:
             turn = _read(_TurnLine, cast("object", value), where)
-            turns.setdefault(turn.conversation, []).append(
-                Turn(turn.turn, turn.text, turn.speaker, turn.role, turn.session, turn.time)
-            )
+            turns.setdefault(turn.conversation, []).append(Turn(**turn.fields))
     for id in list(turns)[:limit]:
         yield defects.conversation(id, turns[id], questions.get(id, ()))
 

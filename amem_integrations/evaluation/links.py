@@ -6,9 +6,8 @@ not judged, as that is always true; it leads to the matter all the same.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 from amem_integrations.core.note import Link, Note
 
@@ -58,10 +57,6 @@ class LinkScores:
     weight_true: float | None
     weight_false: float | None
     false: tuple[FalseLink, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the scores, ready for JSON."""
-        return asdict(self)
 
 
 def score_links(notes: Sequence[Note], matters: Sequence[Matter]) -> LinkScores:

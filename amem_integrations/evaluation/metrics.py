@@ -5,24 +5,21 @@ the A-Mem paper and LoCoMo's own F1: between 0 and 1 (a cosine may be below), an
 answer. They need the extra `eval`.
 """
 
-import io
 import random
 import re
 import statistics
 import string
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
+from functools import cache, partial
 from math import log2
-from pathlib import Path
 from typing import Any, cast
 
+from amem_integrations import _lazy
 from amem_integrations.core.engine import Vector
-from amem_integrations.errors import ModelUnavailableError
 
+library = partial(_lazy.library, extra="eval")
 Ranks = tuple[int | None, ...]
 """The rank of each turn of the evidence, None where it was not found."""
 
@@ -115,18 +112,6 @@ _ARTICLES = re.compile(r"\b(?:a|an|the|and)\b")
 _IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0002ffff]")
 _WIDE = str.maketrans("，。！？；：、（）", ",.!?;:,()")
 _ABSTAINS = ("no information available", "not mentioned", "没有提到", "未提及")
-
-
-def library(name: str) -> Any:
-    """Import a library that measures. Raises ModelUnavailableError that names the extra."""
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        missing = (error.name or name).partition(".")[0]
-        raise ModelUnavailableError(
-            f"Measuring answers needs {missing}, which is not installed: "
-            'pip install "amem-integrations[eval]"'
-        ) from error
 
 
 def f1(answer: str, gold: str) -> float:
@@ -254,43 +239,15 @@ def _cosine(one: Vector, other: Vector) -> float:
     return dot / norm**0.5 if norm else 0.0
 
 
-NO_WORDNET = (
-    "METEOR needs WordNet: nltk.download('wordnet'), or Debian's package wordnet-base; it was "
-    "not found here."
-)
-_DEBIAN = Path("/usr/share/wordnet")
-_LEXICOGRAPHERS_FILES = 45
+NO_WORDNET = "METEOR needs WordNet, which was not found here: nltk.download('wordnet')."
 
 
 @cache
-def wordnet(debian: Path = _DEBIAN) -> Any | None:
-    """Return an NLTK reader of WordNet: NLTK's data, or else Debian's; None without either."""
+def wordnet() -> Any | None:
+    """Return NLTK's WordNet; None if its data is not installed."""
     installed = library("nltk.corpus").wordnet
     try:
         installed.ensure_loaded()
     except LookupError:
-        return read_debian_wordnet(debian) if (debian / "data.noun").is_file() else None
+        return None
     return installed
-
-
-def read_debian_wordnet(root: Path) -> Any:
-    """Return the reader of a directory as Debian's wordnet-base installs it."""
-    reader: Any = library("nltk.corpus.reader.wordnet")
-
-    class Reader(reader.WordNetCorpusReader):
-        """What Debian leaves out is not needed to find synonyms."""
-
-        def open(self, file: str) -> Any:
-            if file != "lexnames":
-                return reader.WordNetCorpusReader.open(self, file)
-            numbers = range(_LEXICOGRAPHERS_FILES)
-            return io.StringIO("".join(f"{number}\t{number}\t0\n" for number in numbers))
-
-        def map_wn(self, version: str = "wordnet") -> None:
-            """Numbers of other versions of WordNet."""
-
-    # NLTK reads nothing from outside its own path.
-    library("nltk.data").path.append(str(root))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that there is one language only
-        return Reader(str(root), None)

@@ -117,14 +117,6 @@ class Filled:
         memory: the memory.
         dataset: the dataset.
         seconds: how long filling took; next to nothing if the notes were there already.
-
-    Examples:
-        >>> from amem_integrations.evaluation.dataset import Conversation, Dataset, Turn
-        >>> from amem_integrations.evaluation.recall import fill
-        >>> talk = Conversation("talk", (Turn("t1", "Calvin wants LRU eviction"),), ())
-        >>> filled = fill(memory, Dataset("mine", (talk,)))
-        >>> filled.counts(), memory.count(filled.home(talk))
-        ({'formed': 1}, 1)
     """
 
     memory: AgenticMemory
@@ -213,12 +205,6 @@ class Setup:
     Attributes:
         options: how signals are weighed.
         hops: how many links are followed.
-
-    Examples:
-        >>> from amem_integrations.evaluation.ablation import without
-        >>> from amem_integrations.evaluation.recall import Setup
-        >>> Setup(without(Setup().options, "date"), hops=0).options.date
-        0.0
     """
 
     options: RecallOptions = DEFAULT_OPTIONS
@@ -234,11 +220,6 @@ class Run:
         ranks: the ranks of each question's evidence, in the order of `Dataset.asked`.
         milliseconds: the time of each question, without embedding it.
         setup: None for a baseline.
-
-    Examples:
-        >>> from amem_integrations.evaluation.recall import Run
-        >>> Run("by hand", ranks=((1, None),), milliseconds=(2.5,)).setup is None
-        True
     """
 
     name: str

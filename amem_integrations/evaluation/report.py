@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AliasPath, BaseModel, Field, ValidationError
 
 from amem_integrations import __version__
 from amem_integrations.core.io import IO
@@ -34,12 +34,6 @@ class Scored:
         run: the run.
         estimates: means with intervals, by group ("core", then each category) and measure.
         difference: of the first run to this one, paired by question; empty for the first run.
-
-    Examples:
-        >>> from amem_integrations.evaluation.recall import Run
-        >>> from amem_integrations.evaluation.report import Scored
-        >>> Scored(Run("by hand", ((1,),), (2.5,)), {}, {}).run.name
-        'by hand'
     """
 
     run: Run
@@ -211,15 +205,6 @@ def _settings(setup: Setup | None) -> dict[str, Any]:
     return {"hops": setup.hops, "options": asdict(replace(setup.options, reranker=None))}
 
 
-class _Data(BaseModel):
-    sha256: str
-
-
-class _Fingerprint(BaseModel):
-    data: _Data
-    cutoffs: list[int] = Field(min_length=1)
-
-
 class _Run(BaseModel):
     ranks: list[list[Annotated[int, Field(ge=1)] | None]]
     took: list[float]
@@ -228,7 +213,8 @@ class _Run(BaseModel):
 class _Report(BaseModel):
     """A report that `amem eval recall --json` printed, as far as it is read again."""
 
-    fingerprint: _Fingerprint
+    sha256: str = Field(validation_alias=AliasPath("fingerprint", "data", "sha256"))
+    cutoffs: list[int] = Field(min_length=1, validation_alias=AliasPath("fingerprint", "cutoffs"))
     questions: list[dict[str, str]]
     runs: list[_Run] = Field(min_length=1)
 
@@ -244,21 +230,18 @@ def earlier_run(path: Path, dataset: Dataset, *, k: int) -> Run:
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read: {error.strerror}.") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        wrong = f"{place}: {first['msg']}" if place else first["msg"]
+        wrong = error.errors()[0]["msg"]
         raise InvalidInputError(f"{path} is no report; --json prints one ({wrong}).") from error
-    sha256, cutoffs = report.fingerprint.data.sha256, report.fingerprint.cutoffs
-    if sha256 != dataset.digest or report.questions != _questions_of(dataset):
+    run, deepest = report.runs[0], max(report.cutoffs)
+    expected = [len(question.evidence) for _, question in dataset.asked]
+    if report.sha256 != dataset.digest or report.questions != _questions_of(dataset):
         raise InvalidInputError(
             f"{path} is about other questions; compare reports on the same file and --limit."
         )
-    if max(cutoffs) < k:
+    if deepest < k:
         raise InvalidInputError(
-            f"{path} looked at {max(cutoffs)} places only; compare with -k {max(cutoffs)}."
+            f"{path} looked at {deepest} places only; compare with -k {deepest}."
         )
-    run = report.runs[0]
-    expected = [len(question.evidence) for _, question in dataset.asked]
     if [len(ranks) for ranks in run.ranks] != expected or len(run.took) != len(expected):
         raise InvalidInputError(
             f"{path}: the first run does not have the ranks and the time of each question."

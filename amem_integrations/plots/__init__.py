@@ -10,24 +10,24 @@ from amem_integrations._lazy import attributes
 
 if TYPE_CHECKING:
     from amem_integrations.plots.activity import activity_data as activity_data
+    from amem_integrations.plots.activity import activity_heatmap as activity_heatmap
+    from amem_integrations.plots.embedding import embedding_map as embedding_map
     from amem_integrations.plots.embedding import map_data as map_data
     from amem_integrations.plots.graph import graph_data as graph_data
+    from amem_integrations.plots.graph import note_graph as note_graph
     from amem_integrations.plots.picture import Picture as Picture
-    from amem_integrations.plots.pictures import activity_heatmap as activity_heatmap
-    from amem_integrations.plots.pictures import embedding_map as embedding_map
-    from amem_integrations.plots.pictures import note_graph as note_graph
-    from amem_integrations.plots.pictures import trajectory as trajectory
+    from amem_integrations.plots.trajectories import trajectory as trajectory
     from amem_integrations.plots.trajectories import trajectory_data as trajectory_data
 
 _HOMES = {
     "Picture": ".picture",
     "activity_data": ".activity",
-    "activity_heatmap": ".pictures",
-    "embedding_map": ".pictures",
+    "activity_heatmap": ".activity",
+    "embedding_map": ".embedding",
     "graph_data": ".graph",
     "map_data": ".embedding",
-    "note_graph": ".pictures",
-    "trajectory": ".pictures",
+    "note_graph": ".graph",
+    "trajectory": ".trajectories",
     "trajectory_data": ".trajectories",
 }
 

@@ -6,10 +6,23 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.core.note import Note, as_utc
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.operations import NamespaceLike
 from amem_integrations.plots import text
 from amem_integrations.plots.groups import COLOURS
-from amem_integrations.plots.picture import axis, new_figure
+from amem_integrations.plots.picture import Picture, axis, new_figure
+from amem_integrations.plots.records import (
+    check_limit,
+    empty_picture,
+    entries_of,
+    namespace_name,
+    notes_of,
+    remarks_of,
+    shown_of,
+)
 from amem_integrations.revisions.entry import Entry
 
 KINDS = ("created", "evolved", "changed", "used")
@@ -26,11 +39,11 @@ PERIODS: Mapping[str, timedelta] = {
     "30 days": timedelta(days=30),
     "year": timedelta(days=365),
 }
-_DAYS = ("day", "week", "30 days", "year")
 _COLUMNS = 60
+_MILLISECOND = timedelta(milliseconds=1)
 _ORIGIN = datetime(2024, 1, 1, tzinfo=UTC)  # a Monday, so that weeks begin on one
 _ROW, _TOP, _BOTTOM, _BARS, _GAP, _LEAST = 17, 110, 80, 130, 24, 120
-_LABEL, _TICKS = 44, 7
+_LABEL = 44
 _PATTERNS = ("", "/", "x", ".")
 _SHADES = ((0.0, "#E3EEF9"), (0.35, "#8DBDE0"), (0.7, "#2F7EBC"), (1.0, "#08306B"))
 
@@ -58,13 +71,6 @@ class ActivityData:
         period: the length of one, such as "day".
         sums: for each kind, how often in each period, over all notes, shown or not.
         total: how many notes there are.
-
-    Examples:
-        >>> from amem_integrations.revisions.entry import Entry
-        >>> from amem_integrations.plots import activity_data
-        >>> data = activity_data([Entry(memory.add("Tea is served at four"))])
-        >>> [(row["content"], row["created"]) for row in data.rows]
-        [('Tea is served at four', 1)]
     """
 
     rows_of: tuple[ActivityRow, ...]
@@ -157,16 +163,25 @@ def draw_activity(data: ActivityData, title: str, subtitle: str) -> Any:
     cells = max(_LEAST, _ROW * len(data.rows_of))
     whole = cells + _GAP + _BARS
     split = cells / whole
-    places = list(range(len(data.periods)))
+    length = PERIODS[data.period]
+    # Plotly knows no zones.
+    first, last = (moment.replace(tzinfo=None) for moment in (data.periods[0], data.periods[-1]))
+    columns = {"x0": first, "dx": length / _MILLISECOND}
+    a_period = data.period if data.period[0].isdigit() else f"one {data.period}"
     figure = new_figure(
         title,
         subtitle,
         _TOP + whole + _BOTTOM,
         margin={"l": 310, "r": 130, "t": _TOP, "b": _BOTTOM},
         barmode="stack",
-        bargap=0.1,
         legend={"x": 1.01, "y": 1.0, "traceorder": "normal"},
-        xaxis=_time_axis(data),
+        xaxis=axis(
+            type="date",
+            range=[first - length / 2, last + length / 2],
+            showgrid=False,
+            anchor="y",
+            title={"text": f"a column is {a_period}, from its time (UTC)", "font": {"size": 12}},
+        ),
         yaxis=axis(
             domain=[0, split],
             range=[len(data.rows_of) - 0.5, -0.5],
@@ -187,19 +202,23 @@ def draw_activity(data: ActivityData, title: str, subtitle: str) -> Any:
         if any(data.sums[kind]):
             fill = {"shape": pattern, "size": 6, "fgcolor": "#FFFFFF", "bgcolor": colour}
             figure.add_bar(
-                x=places,
+                **columns,
+                width=columns["dx"] * 0.9,
                 y=data.sums[kind],
                 name=kind,
                 yaxis="y2",
                 marker={"color": colour, "pattern": {**fill, "solidity": 0.25}},
             )
     counts = [
-        [sum(row.cells[place].values()) if place in row.cells else None for place in places]
+        [
+            sum(row.cells[place].values()) if place in row.cells else None
+            for place in range(len(data.periods))
+        ]
         for row in data.rows_of
     ]
     most = max((count for row in counts for count in row if count), default=1)
     return figure.add_heatmap(
-        x=places,
+        **columns,
         y=list(range(len(data.rows_of))),
         z=counts,
         zmin=1,
@@ -209,7 +228,10 @@ def draw_activity(data: ActivityData, title: str, subtitle: str) -> Any:
         colorscale=_SHADES,
         hoverongaps=False,
         hoverinfo="text",
-        text=[[_box(data, row, place) for place in places] for row in data.rows_of],
+        text=[
+            [_box(row, place, moment) for place, moment in enumerate(data.periods)]
+            for row in data.rows_of
+        ],
         colorbar={
             "title": {"text": "events"},
             "len": 150,
@@ -225,32 +247,55 @@ def draw_activity(data: ActivityData, title: str, subtitle: str) -> Any:
     )
 
 
-def _time_axis(data: ActivityData) -> dict[str, Any]:
-    step = -(-len(data.periods) // _TICKS)
-    ticks = list(range(0, len(data.periods), step))
-    a_period = data.period if data.period[0].isdigit() else f"one {data.period}"
-    return axis(
-        range=[-0.5, len(data.periods) - 0.5],
-        showgrid=False,
-        anchor="y",
-        tickvals=ticks,
-        ticktext=[_beginning(data.periods[tick], data.period, "<br>") for tick in ticks],
-        tickangle=0,
-        tickfont={"size": 11},
-        title={"text": f"a column is {a_period}, from the time shown (UTC)", "font": {"size": 12}},
-    )
-
-
-def _beginning(moment: datetime, period: str, between: str) -> str:
-    if period in _DAYS:
-        return f"{moment:%Y-%m-%d}"
-    time = f"{moment:%H:%M:%S}" if period in ("second", "10 seconds") else f"{moment:%H:%M}"
-    return f"{time}{between}{moment:%Y-%m-%d}"
-
-
-def _box(data: ActivityData, row: ActivityRow, place: int) -> str:
+def _box(row: ActivityRow, place: int, moment: datetime) -> str:
     cell = row.cells.get(place)
     if cell is None:
         return ""
     counts = ", ".join(f"{kind} {cell[kind]}" for kind in KINDS if cell.get(kind))
-    return text.hover(row.content, ((_beginning(data.periods[place], data.period, " "), counts),))
+    return text.hover(row.content, ((f"{moment:%Y-%m-%d %H:%M:%S}", counts),))
+
+
+def activity_heatmap(
+    memory: AgenticMemory,
+    namespace: NamespaceLike = DEFAULT,
+    *,
+    used: Mapping[str, Iterable[datetime]] | None = None,
+    limit: int = 40,
+) -> Picture:
+    """Draw when notes were made, evolved, changed and used: notes by time, in UTC.
+
+    Args:
+        memory: the memory.
+        namespace: one label or several.
+        used: by note id, when it was used, if you keep track of that; a note itself keeps its last
+            use only.
+        limit: how many notes have a row at most, the most active ones; the bars count all.
+
+    Raises:
+        InvalidInputError: a value is not allowed.
+        StoreError: the store cannot be read.
+        ModuleNotFoundError: the extra `plots` is not installed.
+
+    Examples:
+        >>> from amem_integrations.plots import activity_heatmap
+        >>> _ = memory.add_many(["Tea is served at four", "The tram leaves at nine"])
+        >>> picture = activity_heatmap(memory)
+        >>> sum(picture.data.sums["created"])
+        2
+    """
+    home = as_namespace(namespace)
+    check_limit(limit)
+    entries = memory.perform(lambda _, io: _read_entries(io, home))
+    data = activity_data(entries, used=used, limit=limit)
+    title = f"Activity in {namespace_name(home)}"
+    remarks = remarks_of(memory, home, len(entries), len(data.rows_of), "the most active")
+    if not data.rows_of:
+        return empty_picture(title, data)
+    totals = {kind: sum(counts) for kind, counts in data.sums.items()}
+    counts = ", ".join(f"{kind} {total:,}" for kind, total in totals.items() if total)
+    figure = draw_activity(data, title, f"{shown_of(len(data.rows_of), data.total)}; {counts}")
+    return Picture(figure, title, data, data.rows, remarks)
+
+
+async def _read_entries(io: IO, home: Namespace) -> list[Entry]:
+    return await entries_of(io, await notes_of(io, home))

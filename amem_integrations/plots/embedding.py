@@ -4,13 +4,16 @@ Groups are judged in the space of the embedder, by cosine; only the picture has 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from amem_integrations.core.engine import Vector
 from amem_integrations.core.io import IO
-from amem_integrations.core.note import Note, Revision
+from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
+from amem_integrations.core.note import Note
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.operations import NamespaceLike
 from amem_integrations.plots import text
 from amem_integrations.plots.groups import (
     COLOURS,
@@ -22,13 +25,21 @@ from amem_integrations.plots.groups import (
     look,
     named_groups,
 )
-from amem_integrations.plots.picture import INK, PAPER, bare_axis, library, new_figure
+from amem_integrations.plots.picture import INK, PAPER, Picture, bare_axis, library, new_figure
+from amem_integrations.plots.records import (
+    check_limit,
+    empty_picture,
+    entries_of,
+    namespace_name,
+    notes_of,
+    remarks_of,
+    shown_of,
+    vectors_before_and_after,
+)
 from amem_integrations.revisions.entry import Entry
-from amem_integrations.stores.write import passages, vectors_by_text, vectors_of
 
 Method: TypeAlias = Literal["pca", "tsne"]
 METHODS = ("pca", "tsne")
-PAGE = 256
 _FEWEST_FOR_TSNE = 5
 _PERPLEXITY = 30
 _LIMITED = ("sklearn.cluster", "sklearn.manifold", "scipy.optimize")
@@ -66,13 +77,6 @@ class MapData:
         groups: their names.
         method: the one that was used; PCA replaces t-SNE for fewer than five different vectors.
         total: how many notes have vectors.
-
-    Examples:
-        >>> from amem_integrations.plots import map_data
-        >>> note = memory.add("Tea is served at four")
-        >>> data = map_data([note], {note.id: [1.0, 0.0]}, {note.id: [0.0, 1.0]}, by="tier")
-        >>> data.groups, data.rows[0]["moved"]
-        (('short',), 1.0)
     """
 
     before: MapState
@@ -255,132 +259,128 @@ def _silhouette(rows: Any, labels: Sequence[Any]) -> float | None:
 
 
 def draw_map(data: MapData, title: str, subtitle: str, *, evolution: bool) -> Any:
-    """Return a Plotly figure with both states side by side; without `evolution`, the newer one."""
+    """Return a Plotly figure with both states side by side; without `evolution`, the newer one.
+
+    Notes that evolution moved have a ring.
+    """
     panels = [("as first understood", data.before)] if evolution else []
     panels.append(("as stored now", data.after))
-    points = [point for _, state in panels for point in state.points]
-    across = bare_axis([point.x for point in points])
-    up = bare_axis([point.y for point in points])
+    scores = ["–" if s.silhouette is None else f"{s.silhouette:.3f}" for _, s in panels]
     figure = new_figure(
         title, subtitle, 640, hovermode="closest", margin={"l": 30, "r": 30, "t": 130, "b": 30}
+    ).set_subplots(
+        cols=len(panels),
+        horizontal_spacing=_GAP,
+        subplot_titles=[
+            f"<b>{name}</b>, silhouette {score}"
+            for (name, _), score in zip(panels, scores, strict=True)
+        ],
     )
-    width = (1 - _GAP * (len(panels) - 1)) / len(panels)
-    for place, (name, state) in enumerate(panels):
-        suffix = "" if place == 0 else str(place + 1)
-        start = place * (width + _GAP)
-        frame = {"mirror": True, "showline": True}
-        domain = [start, start + width]
-        figure.update_layout(
-            {
-                f"xaxis{suffix}": {**across, **frame, "domain": domain, "anchor": f"y{suffix}"},
-                f"yaxis{suffix}": {**up, **frame, "anchor": f"x{suffix}"},
-            }
-        )
-        score = "–" if state.silhouette is None else f"{state.silhouette:.3f}"
-        figure.add_annotation(
-            text=f"<b>{name}</b>, silhouette {score}",
-            x=start + width / 2,
-            y=1.0,
-            xref="paper",
-            yref="paper",
-            xanchor="center",
-            yanchor="bottom",
-            showarrow=False,
-            font={"size": 14},
-        )
-        _draw_points(figure, data.groups, state, suffix, place == len(panels) - 1)
+    points = [point for _, state in panels for point in state.points]
+    frame = {"mirror": True, "showline": True}
+    figure.update_xaxes({**bare_axis([point.x for point in points]), **frame})
+    figure.update_yaxes({**bare_axis([point.y for point in points]), **frame})
+    few = len(data.after.points) <= _FEW
+    ring = 1.8 if few else 0.8
+    for column, (_, state) in enumerate(panels, start=1):
+        for group, (colour, symbol) in look(data.groups).items():
+            points = [point for point in state.points if point.group == group]
+            figure.add_scatter(
+                # A group without notes in this state stays in the legend.
+                x=[point.x for point in points] or [None],
+                y=[point.y for point in points] or [None],
+                row=1,
+                col=column,
+                mode="markers",
+                zorder=-1 if group == OTHERS else 0,
+                marker={
+                    "size": 9 if few else 6,
+                    "opacity": 0.9,
+                    "color": colour,
+                    "symbol": symbol,
+                    "line": {
+                        "width": [ring if point.moved else 0.5 for point in points],
+                        "color": [INK if point.moved else PAPER for point in points],
+                    },
+                },
+                hoverinfo="text",
+                hovertext=[_box(point) for point in points],
+                name=text.escaped(group),
+                legendgroup=text.escaped(group),
+                showlegend=column == len(panels),
+            )
     return figure
 
 
-def _draw_points(
-    figure: Any, groups: tuple[str, ...], state: MapState, suffix: str, showlegend: bool
-) -> None:
-    """Draw the notes of one state; those that evolution moved have a ring."""
-    few = len(state.points) <= _FEW
-    ring = 1.8 if few else 0.8
-    for group, (colour, symbol) in look(groups).items():
-        points = [point for point in state.points if point.group == group]
-        figure.add_scatter(
-            x=[point.x for point in points] or [None],
-            y=[point.y for point in points] or [None],
-            xaxis=f"x{suffix}",
-            yaxis=f"y{suffix}",
-            mode="markers",
-            zorder=-1 if group == OTHERS else 0,
-            marker={
-                "size": 9 if few else 6,
-                "opacity": 0.9,
-                "color": colour,
-                "symbol": symbol,
-                "line": {
-                    "width": [ring if point.moved else 0.5 for point in points],
-                    "color": [INK if point.moved else PAPER for point in points],
-                },
-            },
-            hoverinfo="text",
-            hovertext=[
-                text.hover(
-                    point.content, (("context", point.context), ("moved", f"{point.moved:.3f}"))
-                )
-                for point in points
-            ],
-            name=text.escaped(group),
-            legendgroup=text.escaped(group),
-            showlegend=showlegend,
-        )
+def _box(point: MapPoint) -> str:
+    rows = (("context", point.context), ("moved", f"{point.moved:.3f}"))
+    return text.hover(point.content, rows)
 
 
-async def vectors_before_and_after(
-    io: IO, entries: Sequence[Entry]
-) -> tuple[dict[str, Vector], dict[str, Vector]]:
-    """Return the vectors of notes, by id: as first understood, and as stored now.
+def embedding_map(
+    memory: AgenticMemory,
+    namespace: NamespaceLike = DEFAULT,
+    *,
+    method: Method = "pca",
+    by: By = "cluster",
+    evolution: bool = True,
+    limit: int = 1000,
+) -> Picture:
+    """Draw where notes lie in the embedder's space, before and after evolution (paper's figure).
 
-    Notes without a vector are left out; of several passages, the mean direction counts.
+    Before: each note as its present text was first understood, taken from its revisions and
+    embedded again; this asks the embedder, and changes nothing. After: the stored vectors. The
+    silhouette of the groups, in the embedder's space and by cosine, says how tight they are.
+
+    Args:
+        memory: the memory.
+        namespace: one label or several.
+        method: "pca" or "tsne".
+        by: "cluster" is k-means on each state by itself; or "tag", "speaker", "session", "tier".
+        evolution: False shows only the notes as they are now.
+        limit: how many notes at most, the newest.
+
+    Raises:
+        InvalidInputError: a value is not allowed.
+        StoreError: the store cannot be read.
+        ModelError: the embedder gives no usable vectors; its own errors pass through.
+        ModuleNotFoundError: the extra `plots` is not installed.
+
+    Examples:
+        >>> from amem_integrations.plots import embedding_map
+        >>> _ = memory.add("Bea runs the bakery on Mill Road")
+        >>> _ = memory.add("The bakery on Mill Road sells rye bread")
+        >>> picture = embedding_map(memory, by="tier")
+        >>> [point.moved > 0 for point in picture.data.after.points]  # the older one evolved
+        [False, True]
     """
-    before: dict[str, Vector] = {}
-    after: dict[str, Vector] = {}
-    for start in range(0, len(entries), PAGE):
-        page = entries[start : start + PAGE]
-        points = await io.engine.get([entry.note.id for entry in page], vectors=True)
-        stored = {point.id: _mean(point.dense) for point in points if point.dense}
-        changed: dict[str, Sequence[str]] = {}
-        for entry in page:
-            first = passages(as_first_understood(entry.note, entry.revisions))
-            if entry.note.id in stored and first != passages(entry.note):
-                changed[entry.note.id] = first
-        wanted = (passage for parts in changed.values() for passage in parts)
-        vectors = await vectors_of(io, wanted, vectors_by_text(points))
-        after |= stored
-        before |= stored
-        before |= {id: _mean([vectors[part] for part in parts]) for id, parts in changed.items()}
-    return before, after
+    home = as_namespace(namespace)
+    check_limit(limit)
+    notes, before, after = memory.perform(lambda _, io: _read_vectors(io, home, evolution, limit))
+    data = map_data(notes, before, after, method=method, by=by, limit=limit)
+    title = f"Embedding map of {namespace_name(home)}"
+    remarks = remarks_of(memory, home, len(notes), min(len(notes), limit), "the newest")
+    if data.method != method:
+        remarks += ("t-SNE needs five different vectors; this is PCA.",)
+    if not data.after.points:
+        return empty_picture(title, data)
+    moved = sum(point.moved > 0 for point in data.after.points)
+    ringed = (
+        f", {moved:,} changed by evolution (ringed)" if moved else ", none changed by evolution"
+    )
+    subtitle = (
+        f"{shown_of(len(data.after.points), len(notes))}{ringed if evolution else ''}; "
+        f"{'PCA' if data.method == 'pca' else 't-SNE'}; colours and shapes are "
+        f"{'k-means clusters' if by == 'cluster' else f'{by}s'}"
+    )
+    figure = draw_map(data, title, subtitle, evolution=evolution)
+    return Picture(figure, title, data, data.rows, remarks)
 
 
-def as_first_understood(note: Note, revisions: Sequence[Revision]) -> Note:
-    """Return the note as its present text was first formed, before anything evolved it.
-
-    A note that was never formed comes back as it is. revisions: all of the note's, oldest first.
-    """
-    fields: dict[str, Any] = {"keywords": note.keywords, "tags": note.tags, "context": note.context}
-    first: dict[str, Any] | None = None
-    for revision in reversed(revisions):
-        if revision.kind == "formed":
-            first = dict(fields)
-        if "content" in revision.changes:
-            break
-        fields |= {
-            name: change.before for name, change in revision.changes.items() if name in fields
-        }
-    if first is None:
-        return note
-    terms = {name: tuple(first[name]) for name in ("keywords", "tags")}
-    return replace(note, context=first["context"], **terms)
-
-
-def _mean(vectors: Sequence[Vector]) -> Vector:
-    """Return the mean direction, of length 1 unless the vectors cancel out."""
-    if len(vectors) == 1:
-        return list(vectors[0])
-    summed = [sum(values, 0.0) for values in zip(*vectors, strict=True)]
-    length = sum(value * value for value in summed) ** 0.5
-    return [value / length for value in summed] if length else summed
+async def _read_vectors(
+    io: IO, home: Namespace, evolution: bool, limit: int
+) -> tuple[list[Note], Mapping[str, Vector], Mapping[str, Vector]]:
+    notes = await notes_of(io, home)
+    shown = notes[:limit]
+    entries = await entries_of(io, shown) if evolution else [Entry(note) for note in shown]
+    return notes, *await vectors_before_and_after(io, entries)

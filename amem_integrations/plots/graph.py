@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
+from amem_integrations.core.namespace import DEFAULT, as_namespace
 from amem_integrations.core.note import CONTRADICTS, Note
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.operations import NamespaceLike
 from amem_integrations.plots import text
 from amem_integrations.plots.groups import (
     COLOURS,
@@ -16,7 +19,15 @@ from amem_integrations.plots.groups import (
     look,
     named_groups,
 )
-from amem_integrations.plots.picture import FAINT, PAPER, bare_axis, library, new_figure
+from amem_integrations.plots.picture import FAINT, PAPER, Picture, bare_axis, library, new_figure
+from amem_integrations.plots.records import (
+    check_limit,
+    empty_picture,
+    namespace_name,
+    notes_of,
+    remarks_of,
+    shown_of,
+)
 
 Places: TypeAlias = Mapping[str, tuple[float, float]]
 
@@ -27,7 +38,6 @@ _WIDTHS = ((0.25, 0.6), (0.5, 1.4), (0.75, 2.6), (1.0, 4.2))
 """The greatest weight of a link, and its width in pixels: a trace has one width."""
 _EDGE, _AGAINST = "#A9B2BA", COLOURS[5]
 _MOST_LABELS = 24
-_SIDE = {1: "top", -1: "bottom"}
 _ROOM = (0.5, 0.07)
 """The distance between labels, across and up, where the linked notes take 2 by 2."""
 
@@ -67,12 +77,6 @@ class GraphData:
         edges: a link each.
         groups: their names.
         total: how many notes there are.
-
-    Examples:
-        >>> from amem_integrations.plots import graph_data
-        >>> data = graph_data([memory.add("Tea is served at four", speaker="Ada")], by="speaker")
-        >>> [(node.content, node.group) for node in data.nodes], data.edges
-        ([('Tea is served at four', 'Ada')], ())
     """
 
     nodes: tuple[GraphNode, ...]
@@ -171,20 +175,14 @@ def place_nodes(data: GraphData) -> Places:
             scaling_ratio=2.0,
             strong_gravity=True,
         )
-        xs, ys = (_scale([float(at[axis]) for at in layout.values()]) for axis in (0, 1))
-        places = dict(zip(layout, zip(xs, ys, strict=True), strict=True))
+        for id, (x, y) in networkx.rescale_layout_dict(layout).items():
+            places[id] = (float(x), float(y))
     alone = [node.id for node in data.nodes if node.id not in places]
     # A few have room for their labels.
     across = 4 if len(alone) <= _NAMED_ALONE else max(12, int(len(alone) ** 0.5 * 3))
     for place, id in enumerate(alone):
         places[id] = (-1 + 2 * (place % across) / (across - 1), -1.25 - 0.12 * (place // across))
     return places
-
-
-def _scale(values: Sequence[float]) -> list[float]:
-    """Return the values stretched to [-1, 1]."""
-    low, high = min(values), max(values)
-    return [-1 + 2 * (value - low) / (high - low) if high > low else 0.0 for value in values]
 
 
 def draw_graph(data: GraphData, title: str, subtitle: str) -> Any:
@@ -215,8 +213,7 @@ def draw_graph(data: GraphData, title: str, subtitle: str) -> Any:
         lower = upper
     if data.edges:
         _draw_link_boxes(figure, data, places)
-    sides = _sides(data, places)
-    named = _labelled(data, places, sides)
+    named = _labelled(data, places)
     for group, (colour, symbol) in look(data.groups).items():
         nodes = [node for node in data.nodes if node.group == group]
         if nodes:
@@ -234,7 +231,7 @@ def draw_graph(data: GraphData, title: str, subtitle: str) -> Any:
                     "line": {"width": 1, "color": PAPER},
                 },
                 text=[text.label(node.content) if node.id in named else "" for node in nodes],
-                textposition=[f"{_SIDE[sides[node.id]]} center" for node in nodes],
+                textposition="top center",
                 textfont={
                     "size": 11,
                     "shadow": f"0 0 3px {PAPER}, 0 0 3px {PAPER}, 0 0 2px {PAPER}",
@@ -311,24 +308,57 @@ def _note_box(node: GraphNode) -> str:
     )
 
 
-def _sides(data: GraphData, places: Places) -> dict[str, int]:
-    """Return where each label stands: above its note, 1, or below, -1, where its links lead up."""
-    up = dict.fromkeys(places, 0.0)
-    for edge in data.edges:
-        rise = places[edge.to][1] - places[edge.source][1]
-        up[edge.source] += rise
-        up[edge.to] -= rise
-    return {id: -1 if rise > 0 else 1 for id, rise in up.items()}
-
-
-def _labelled(data: GraphData, places: Places, sides: Mapping[str, int]) -> set[str]:
+def _labelled(data: GraphData, places: Places) -> set[str]:
     """Return which notes have a label: the best linked, as far as there is room."""
     taken: dict[str, tuple[float, float]] = {}
     for node in sorted(data.nodes, key=lambda node: -node.strength):
         x, y = places[node.id]
-        y += _ROOM[1] / 2 * sides[node.id]
         if all(abs(x - a) > _ROOM[0] or abs(y - b) > _ROOM[1] for a, b in taken.values()):
             taken[node.id] = (x, y)
         if len(taken) == _MOST_LABELS:
             break
     return set(taken)
+
+
+def note_graph(
+    memory: AgenticMemory,
+    namespace: NamespaceLike = DEFAULT,
+    *,
+    by: By = "cluster",
+    limit: int = 1000,
+) -> Picture:
+    """Draw the notes of a namespace and their links; the width of a link is its weight.
+
+    Args:
+        memory: the memory.
+        namespace: one label or several.
+        by: what colours stand for: "cluster" (communities of links), "tag", "speaker", "session" or
+            "tier".
+        limit: how many notes at most, the best linked ones; `remarks` says when some are left out.
+
+    Raises:
+        InvalidInputError: a value is not allowed.
+        StoreError: the store cannot be read.
+        ModuleNotFoundError: the extra `plots` is not installed.
+
+    Examples:
+        >>> from amem_integrations.plots import note_graph
+        >>> _ = memory.add("A cache would fix the slow product page", session="s1", speaker="Ada")
+        >>> _ = memory.add("Then a cache for the product page", session="s1", speaker="Bea")
+        >>> picture = note_graph(memory, by="speaker")
+        >>> picture.data.groups, len(picture.data.edges)
+        (('Ada', 'Bea'), 1)
+    """
+    home = as_namespace(namespace)
+    check_limit(limit)
+    notes = memory.perform(lambda _, io: notes_of(io, home))
+    data = graph_data(notes, by=by, limit=limit)
+    title = f"Notes and links of {namespace_name(home)}"
+    remarks = remarks_of(memory, home, len(notes), len(data.nodes), "the best linked")
+    if not data.nodes:
+        return empty_picture(title, data)
+    groups = "clusters of links" if by == "cluster" else f"{by}s"
+    links = text.many(len(data.edges), "link")
+    shown = shown_of(len(data.nodes), data.total)
+    subtitle = f"{shown}, {links}; colours and shapes are {groups}"
+    return Picture(draw_graph(data, title, subtitle), title, data, data.rows, remarks)

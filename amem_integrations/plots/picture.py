@@ -6,16 +6,18 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from amem_integrations import _lazy
 from amem_integrations.errors import AMemError, InvalidInputError
 from amem_integrations.plots.text import escaped, line
 
+library = partial(_lazy.library, extra="plots")
 INK, FAINT, PAPER = "#1F2933", "#6B7680", "#FFFFFF"
 _FONT = "Inter, Helvetica Neue, Arial, DejaVu Sans, sans-serif"
-_GRID = "#E4E8EC"
+GRID = "#E4E8EC"
 _IMAGES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
 _CELL = 500
 _PAGE = """<!doctype html>
@@ -52,19 +54,6 @@ th, td {{ border-bottom: 1px solid #d5dadf; padding: .25rem .5rem; text-align: l
 """
 
 
-def library(name: str) -> Any:
-    """Import a library that draws or computes; raise ModuleNotFoundError that names the extra."""
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        missing = error.name or name
-        raise ModuleNotFoundError(
-            f"Pictures need {missing.partition('.')[0]}, which is not installed: "
-            'pip install "amem-integrations[plots]"',
-            name=missing,
-        ) from error
-
-
 @dataclass(frozen=True)
 class Picture:
     """A drawn picture with the data it was drawn from.
@@ -77,14 +66,6 @@ class Picture:
         data: the same as dataclasses.
         rows: the same as a table, a mapping a row (`pandas.DataFrame(picture.rows)`).
         remarks: notices for the reader, such as that some notes are left out.
-
-    Examples:
-        >>> from amem_integrations.plots import note_graph
-        >>> _ = memory.add_many(["Tea is served at four", "The tram leaves at nine"])
-        >>> picture = note_graph(memory)
-        >>> picture
-        <Picture: Notes and links of default, 2 rows of data>
-        >>> picture.write_html("graph.html")
     """
 
     figure: Any
@@ -97,16 +78,8 @@ class Picture:
         return f"<Picture: {self.title}, {len(self.rows)} rows of data>"
 
     def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
-        """Show it as Plotly does where it knows how, else the page in a frame."""
-        shown = self.figure._repr_mimebundle_(*args, **kwargs)
-        return shown or {"text/plain": repr(self), "text/html": self._frame()}
-
-    def _frame(self) -> str:
-        height = int(self.figure.layout.height) + 80
-        return (
-            f'<iframe sandbox="allow-scripts" title="{html.escape(self.title)}" width="100%" '
-            f'height="{height}" style="border: 0" srcdoc="{html.escape(self.html())}"></iframe>'
-        )
+        """Show it as Plotly does."""
+        return self.figure._repr_mimebundle_(*args, **kwargs)
 
     def html(self) -> str:
         """Return one page that needs nothing else: the picture, the remarks, the data as a table.
@@ -232,7 +205,7 @@ def empty_figure(title: str, message: str) -> Any:
 
 def axis(**settings: Any) -> dict[str, Any]:
     """Return an axis with faint lines."""
-    return {"gridcolor": _GRID, "zeroline": False, "linecolor": _GRID, **settings}
+    return {"gridcolor": GRID, "zeroline": False, "linecolor": GRID, **settings}
 
 
 def bare_axis(values: Sequence[float], room: float = 0.08) -> dict[str, Any]:

@@ -5,19 +5,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Change, Note, Revision
+from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.operations import NamespaceLike, NoteLike, address_of, require
 from amem_integrations.plots import text
-from amem_integrations.plots.groups import COLOURS, REST_COLOUR, SYMBOLS
-from amem_integrations.plots.picture import FAINT, PAPER, new_figure
+from amem_integrations.plots.picture import FAINT, GRID, PAPER, Picture, new_figure
+from amem_integrations.plots.records import check_limit
+from amem_integrations.revisions.entry import Entry
 from amem_integrations.stores.codec import moment
+from amem_integrations.stores.read import notes_by_id, revisions
 
 _EMPTY: Mapping[str, Any] = {"keywords": [], "tags": [], "context": "", "links": []}
-_LINE, _PAD, _TOP, _BOTTOM = 17, 22, 110, 30
+_LINE, _PAD, _TOP, _HEADER, _BOTTOM = 19, 12, 100, 28, 40
 _WIDTH = 118
-_KINDS = ("created", "formed", "evolved", "updated", "retracted", "reverted")
-_LOOK: Mapping[str, tuple[str, str]] = {
-    kind: (COLOURS[place], SYMBOLS[place]) for place, kind in enumerate(_KINDS)
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +59,6 @@ class TrajectoryData:
         content: its text now.
         steps: a version each, with what changed and because of which note.
         total: how many versions there were.
-
-    Examples:
-        >>> from amem_integrations.plots import trajectory_data
-        >>> note = memory.add("Tea is served at four")
-        >>> data = trajectory_data(note, memory.history(note), {})
-        >>> [row["field"] for row in data.rows][:1], data.total
-        (['content'], 2)
     """
 
     id: str
@@ -92,13 +87,13 @@ class TrajectoryData:
 
 
 def trajectory_data(
-    note: Note, revisions: Sequence[Revision], others: Mapping[str, str], *, limit: int = 40
+    note: Note, history: Sequence[Revision], others: Mapping[str, str], *, limit: int = 40
 ) -> TrajectoryData:
     """Return the versions of `note`; of more than `limit`, the newest.
 
     Args:
         note: the note as it is now.
-        revisions: all revisions of the note, oldest first.
+        history: all revisions of the note, oldest first.
         others: the content of the notes that these name, by id.
         limit: how many versions, at most.
 
@@ -110,7 +105,7 @@ def trajectory_data(
         ['formed']
     """
     first = {"content": note.content, **_EMPTY}
-    for revision in reversed(revisions):
+    for revision in reversed(history):
         first |= {name: change.before for name, change in revision.changes.items() if name in first}
     text_given = FieldChange("content", "", str(first["content"]))
     steps = [Step(1, "created", note.created_at, note.id, "", "", "", (text_given,))]
@@ -127,7 +122,7 @@ def trajectory_data(
                 _field(name, change, others) for name, change in revision.changes.items()
             ),
         )
-        for revision in revisions
+        for revision in history
     ]
     return TrajectoryData(note.id, note.content, tuple(steps[-limit:]), len(steps))
 
@@ -163,66 +158,26 @@ def _readable(name: str, value: Any, others: Mapping[str, str]) -> str | list[st
 
 
 def draw_trajectory(data: TrajectoryData, title: str, subtitle: str) -> Any:
-    """Return a Plotly figure: versions from top to bottom, each beside what it changed."""
+    """Return a Plotly table: versions from top to bottom, each beside what it changed."""
     blocks = [_lines(step) for step in data.steps]
-    tops: list[float] = []
-    y = 0.0
-    for block in blocks:
-        tops.append(y + _LINE / 2)
-        y += _LINE * len(block) + _PAD
-    figure = new_figure(
-        title,
-        subtitle,
-        int(_TOP + _BOTTOM + y),
-        margin={"l": 20, "r": 20, "t": _TOP, "b": _BOTTOM},
-        xaxis={"visible": False, "range": [0, 100], "fixedrange": True},
-        yaxis={"visible": False, "range": [y, 0], "fixedrange": True},
-        hovermode="closest",
-        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
+    left = [
+        f"<b>version {step.version}</b><br><span style='color:{FAINT}'>"
+        f"{step.at:%Y-%m-%d}<br>{step.at:%H:%M:%S}</span>"
+        for step in data.steps
+    ]
+    height = sum(_LINE * len(block) + _PAD for block in blocks)
+    figure = new_figure(title, subtitle, _TOP + _HEADER + height + _BOTTOM)
+    return figure.add_table(
+        columnwidth=[12, 88],
+        header={"values": ["version", "what changed"], "align": "left", "height": _HEADER},
+        cells={
+            "values": [left, ["<br>".join(block) for block in blocks]],
+            "align": "left",
+            "height": _LINE + _PAD,
+            "fill": {"color": PAPER},
+            "line": {"color": GRID},
+        },
     )
-    figure.add_scatter(
-        x=[9.0] * len(tops),
-        y=tops,
-        mode="lines",
-        hoverinfo="skip",
-        showlegend=False,
-        line={"color": "#C5CCD3", "width": 2},
-    )
-    placed = list(zip(data.steps, blocks, tops, strict=True))
-    for kind in dict.fromkeys(step.kind for step in data.steps):
-        colour, symbol = _LOOK.get(kind, (REST_COLOUR, "x"))
-        chosen = [(step, top) for step, _, top in placed if step.kind == kind]
-        figure.add_scatter(
-            x=[9.0] * len(chosen),
-            y=[top for _, top in chosen],
-            mode="markers",
-            marker={
-                "size": 15,
-                "color": colour,
-                "symbol": symbol,
-                "line": {"width": 1.5, "color": PAPER},
-            },
-            hoverinfo="text",
-            hovertext=[_box(step) for step, _ in chosen],
-            name=text.escaped(kind),
-        )
-    for step, block, top in placed:
-        version = (
-            f"<b>version {step.version}</b><br><span style='color:{FAINT}'>"
-            f"{step.at:%Y-%m-%d}<br>{step.at:%H:%M:%S}</span>"
-        )
-        for x, side, size, shown in ((7.8, "right", 12, version), (10.5, "left", 13, None)):
-            figure.add_annotation(
-                x=x,
-                y=top - _LINE / 2,
-                xanchor=side,
-                yanchor="top",
-                align=side,
-                showarrow=False,
-                text=shown or "<br>".join(block),
-                font={"size": size},
-            )
-    return figure
 
 
 def _lines(step: Step) -> list[str]:
@@ -251,7 +206,52 @@ def _change_lines(change: FieldChange) -> Iterator[str]:
         yield f"{name}<b>+</b> {text.label(change.after, _WIDTH - 12) or '(empty)'}"
 
 
-def _box(step: Step) -> str:
-    rows = [("because of", step.cause_text), ("reason", step.reason)]
-    rows += [(change.name, change.after) for change in step.changes]
-    return text.hover(f"version {step.version}: {step.kind}", rows)
+def trajectory(
+    memory: AgenticMemory,
+    note: NoteLike,
+    *,
+    namespace: NamespaceLike | None = None,
+    limit: int = 40,
+) -> Picture:
+    """Draw one note's versions in order: what changed, when, and because of which note.
+
+    Args:
+        memory: the memory.
+        note: the note, or its id.
+        namespace: where an id is looked up.
+        limit: how many versions at most, the newest.
+
+    Raises:
+        NoteNotFoundError: there is no such note in the namespace.
+        InvalidInputError: a value is not allowed.
+        StoreError: the store cannot be read.
+        ModuleNotFoundError: the extra `plots` is not installed.
+
+    Examples:
+        >>> from amem_integrations.plots import trajectory
+        >>> note = memory.add("Bea runs the bakery on Mill Road")
+        >>> _ = memory.add("The bakery on Mill Road sells rye bread")
+        >>> [step.kind for step in trajectory(memory, note).data.steps]
+        ['created', 'formed', 'evolved']
+    """
+    note_id, home = address_of(note, namespace)
+    check_limit(limit)
+    stored, history, others = memory.perform(lambda _, io: _read_history(io, note_id, home))
+    data = trajectory_data(stored, history, others, limit=limit)
+    title = f"How a note came about: “{text.line(stored.content, 60)}”"
+    remarks: tuple[str, ...] = ()
+    if len(data.steps) < data.total:
+        remarks = (f"The newest {len(data.steps)} of {data.total} versions are shown.",)
+    subtitle = f"{text.many(data.total, 'version')}, in the order in which they came about (UTC)"
+    figure = draw_trajectory(data, title, subtitle)
+    return Picture(figure, title, data, data.rows, remarks)
+
+
+async def _read_history(
+    io: IO, note_id: str, home: Namespace
+) -> tuple[Note, list[Revision], dict[str, str]]:
+    note = await require(io, note_id, home)
+    history = await revisions(io, note)
+    others = await notes_by_id(io, sorted(Entry(note, tuple(history)).references))
+    contents = {id: other.content for id, other in others.items() if other.namespace == home}
+    return note, history, contents

@@ -18,7 +18,7 @@ from amem_integrations.memory import operations
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.plots.graph import graph_data
 from amem_integrations.plots.groups import BYS
-from amem_integrations.plots.pictures import notes_of
+from amem_integrations.plots.records import notes_of
 from amem_integrations.plots.trajectories import trajectory_data
 from amem_integrations.revisions.entry import Entry
 from amem_integrations.stores.codec import micros, note_from, within

@@ -54,9 +54,9 @@ def report(*arguments: str) -> dict[str, Any]:
 
 
 def test_our_own_conversations_are_asked_out_of_the_box(tmp_path: Path) -> None:
-    result = call("--systems", "bm25,full-context,nothing")
+    result = call("--systems", "bm25,nothing")
     assert result.exit_code == 0, result.output
-    for system in ("bm25", "full-context", "nothing"):
+    for system in ("bm25", "nothing"):
         # Once with its answers, once with its evidence.
         assert len(re.findall(rf"^{system} .*\d", result.stdout, re.MULTILINE)) == 2
     assert "3 conversations, 60 questions" in result.stdout
@@ -71,18 +71,19 @@ def test_the_table_fits_eighty_columns_with_our_memory() -> None:
     assert max(map(len, tables)) <= 80
 
 
-def test_json_has_the_whole_set_up() -> None:
-    found = report("--systems", "nothing", "--seed", "4", "--tokens", "300", "--reader", "oracle")
+def test_json_has_the_whole_set_up_and_compares_several_k() -> None:
+    arguments = ("--seed", "4", "--tokens", "3000", "--reader", "oracle")
+    found = report("--systems", "bm25", "-k", "2", "-k", "20", *arguments)
     setup = found["setup"]
     assert (setup["reader"], setup["seed"], setup["model"]) == ("oracle", 4, None)
-    assert setup["budgets"] == [{"k": 10, "tokens": 300}]
-    assert found["systems"][0]["estimates"]["core"]["f1"]["mean"] == 0
-
-
-def test_several_k_are_compared() -> None:
-    found = report("--systems", "bm25", "-k", "2", "-k", "20", "--reader", "oracle")
+    assert setup["budgets"] == [{"k": k, "tokens": 3000} for k in (2, 20)]
     assert [each["k"] for each in found["systems"]] == [2, 20]
     assert found["sweep"]["bm25"]["core"]["best"] == 20
+
+
+def test_other_people_s_answers_are_read_by_chance() -> None:
+    found = report("--systems", "nothing", "--limit", "1", "--reader", "shuffled")
+    assert found["setup"]["reader"].startswith("shuffled/")
 
 
 def test_a_model_is_asked_once_for_each_question_however_often_it_is_run(

@@ -47,17 +47,10 @@ def test_a_matter_is_found_where_a_turn_that_takes_it_up_is_linked_to_an_earlier
 def test_to_follow_the_turn_before_is_never_false_and_leads_to_the_matter() -> None:
     scores = score_links(talk(("d", "c", 0.5, "sequence"), ("e", "d", 0.5, "sequence")), MATTERS)
     assert (scores.links, scores.found, scores.false) == (0, 1, ())
-
-
-def test_what_is_said_to_follow_and_does_not_is_judged() -> None:
+    assert (scores.precision, scores.weight_true, scores.weight_false) == (0.0, None, None)
+    # What is said to follow and does not is judged.
     scores = score_links(talk(("e", "a", 0.5, "sequence")), MATTERS)
-    assert (scores.links, scores.true) == (1, 0)
-
-
-def test_without_links_nothing_is_found() -> None:
-    scores = score_links(talk(), MATTERS)
-    assert (scores.precision, scores.recall, scores.f1) == (0.0, 0.0, 0.0)
-    assert (scores.weight_true, scores.weight_false) == (None, None)
+    assert (scores.links, scores.true, scores.f1) == (1, 0, 0.0)
 
 
 def test_the_labels_of_the_demonstration_name_its_messages_in_order() -> None:

@@ -2,20 +2,17 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from math import log2
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from nltk import data
 from nltk.stem import PorterStemmer
 from nltk.tokenize import NLTKWordTokenizer
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from nltk.translate.meteor_score import meteor_score
 from rouge_score.rouge_scorer import RougeScorer
 
-from amem_integrations.errors import ModelUnavailableError
 from amem_integrations.evaluation import metrics
 from amem_integrations.evaluation.metrics import (
     Estimate,
@@ -30,7 +27,6 @@ from amem_integrations.evaluation.metrics import (
     ndcg,
     rank_scores,
     ranks_of,
-    read_debian_wordnet,
     recall,
     reciprocal_rank,
     rouge,
@@ -51,15 +47,16 @@ def test_recall_is_the_share_of_the_evidence_among_the_first_k(k: int, share: fl
     assert recall(TWO_OF_THREE, k) == pytest.approx(share)
 
 
-def test_reciprocal_rank_is_of_the_first_evidence() -> None:
-    assert reciprocal_rank(TWO_OF_THREE) == 0.5
-    assert reciprocal_rank((None, None)) == 0.0
-
-
-def test_all_evidence_asks_for_every_piece_within_k() -> None:
-    assert all_evidence((10, 1), 10) == 1.0
-    assert all_evidence((11, 1), 10) == 0.0
-    assert all_evidence((1, None), 10) == 0.0
+def test_a_ranking_has_every_measure_by_its_name() -> None:
+    assert rank_scores((1,), [5, 10]) == {
+        "recall@5": 1.0,
+        "recall@10": 1.0,
+        "mrr": 1.0,
+        "ndcg@10": 1.0,
+        "all@10": 1.0,
+    }
+    assert (reciprocal_rank(TWO_OF_THREE), reciprocal_rank((None, None))) == (0.5, 0.0)
+    assert [all_evidence(ranks, 10) for ranks in ((10, 1), (11, 1), (1, None))] == [1, 0, 0]
 
 
 def test_ndcg_discounts_by_the_logarithm_of_the_place() -> None:
@@ -74,31 +71,24 @@ def test_ndcg_is_one_for_the_best_order_even_with_more_evidence_than_places() ->
     assert ndcg((1, 2, None, None), 2) == pytest.approx(1.0)
 
 
-def test_every_metric_has_its_name() -> None:
-    assert rank_scores((1,), [5, 10]) == {
-        "recall@5": 1.0,
-        "recall@10": 1.0,
-        "mrr": 1.0,
-        "ndcg@10": 1.0,
-        "all@10": 1.0,
-    }
-
-
-def test_the_mean_is_over_questions_and_not_over_conversations() -> None:
-    found = Resampling(2).estimate([[1.0, 1.0, 1.0], [0.0]])
-    assert found is not None
-    assert found.mean == 0.75
-    assert found.count == 4
-
-
-def test_two_conversations_that_differ_span_the_interval_between_them() -> None:
-    found = Resampling(2).estimate([[1.0], [0.0]])
-    assert found == Estimate(0.5, 0.0, 1.0, 2)
-
-
-def test_conversations_that_agree_have_an_interval_without_width() -> None:
-    found = Resampling(4).estimate([[0.0, 1.0]] * 4)
-    assert found == Estimate(0.5, 0.5, 0.5, 8)
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        # Over questions, not over conversations.
+        ([[1.0, 1.0, 1.0], [0.0]], Estimate(0.75, 0.0, 1.0, 4)),
+        ([[1.0], [0.0]], Estimate(0.5, 0.0, 1.0, 2)),
+        ([[0.0, 1.0]] * 4, Estimate(0.5, 0.5, 0.5, 8)),
+        # One conversation shows no spread.
+        ([[], [0.0, 1.0], []], Estimate(0.5, None, None, 2)),
+        # Draws without such a question are passed over.
+        ([[1.0], [0.0], []], Estimate(0.5, 0.0, 1.0, 2)),
+        ([[], []], None),
+    ],
+)
+def test_the_interval_comes_from_drawing_conversations(
+    values: list[list[float]], expected: Estimate | None
+) -> None:
+    assert Resampling(len(values)).estimate(values) == expected
 
 
 def test_the_interval_is_that_of_the_conversations_drawn() -> None:
@@ -113,20 +103,6 @@ def test_the_interval_is_that_of_the_conversations_drawn() -> None:
 def test_the_same_values_have_the_same_interval_every_time() -> None:
     values = [[0.1, 0.7], [0.4], [0.9, 0.2, 0.3]]
     assert Resampling(3).estimate(values) == Resampling(3).estimate(values)
-
-
-def test_questions_of_one_conversation_show_no_spread() -> None:
-    assert Resampling(3).estimate([[], [0.0, 1.0], []]) == Estimate(0.5, None, None, 2)
-
-
-def test_draws_without_such_a_question_are_passed_over() -> None:
-    found = Resampling(3).estimate([[1.0], [0.0], []])
-    assert found is not None
-    assert (found.low, found.high) == (0.0, 1.0)
-
-
-def test_without_questions_there_is_no_estimate() -> None:
-    assert Resampling(2).estimate([[], []]) is None
 
 
 _WORDS = [
@@ -251,28 +227,37 @@ def test_rouge_equals_rouge_score_s_on_random_pairs() -> None:
         assert rouge(answer, gold) == (expected["rouge2"].fmeasure, expected["rougeL"].fmeasure)
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_wordnet_is_nltk_s_if_its_data_is_installed(
+    monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    def load() -> None:
+        if not there:
+            raise LookupError
+
+    installed = SimpleNamespace(ensure_loaded=load)
+    monkeypatch.setattr(metrics, "library", lambda _: SimpleNamespace(wordnet=installed))
+    found = metrics.wordnet.__wrapped__()
+    assert found is (installed if there else None)
+
+
 def test_meteor_without_wordnet_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metrics, "wordnet", lambda: None)
-    with pytest.raises(LookupError, match="wordnet-base"):
+    with pytest.raises(LookupError, match="METEOR needs WordNet"):
         meteor("a boat", "a boat")
 
 
 @pytest.fixture
-def small_wordnet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
-    """A WordNet as Debian ships it, in which cars are autos and nothing else is known."""
-    for part in ("noun", "verb", "adj", "adv"):
-        for kind in ("data.{}", "index.{}", "{}.exc"):
-            (tmp_path / kind.format(part)).write_text("")
-    (tmp_path / "data.noun").write_text("00000000 06 n 02 car 0 auto 0 000 | a car\n")
-    (tmp_path / "index.noun").write_text(
-        "".join(f"{word} n 1 0 1 1 00000000\n" for word in ("auto", "car"))
-    )
-    monkeypatch.setattr(data, "path", list(data.path))
-    known = read_debian_wordnet(tmp_path)
+def small_wordnet(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A WordNet in which cars are autos and nothing else is known."""
+
+    def synsets(word: str) -> list[Any]:
+        lemmas = [SimpleNamespace(name=lambda name=name: name) for name in ("car", "auto")]
+        return [SimpleNamespace(lemmas=lambda: lemmas)] if word in ("car", "auto") else []
+
+    known = SimpleNamespace(synsets=synsets)
     monkeypatch.setattr(metrics, "wordnet", lambda: known)
-    yield known
-    for file in known._data_file_map.values():  # NLTK closes none
-        file.close()
+    return known
 
 
 @pytest.mark.usefixtures("small_wordnet")
@@ -316,5 +301,5 @@ def test_each_text_is_embedded_once() -> None:
 
 
 def test_a_missing_library_names_the_extra() -> None:
-    with pytest.raises(ModelUnavailableError, match=r"needs no_such_library.*\[eval\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"needs no_such_library.*\[eval\]"):
         library("no_such_library.metrics")

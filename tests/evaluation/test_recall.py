@@ -1,6 +1,5 @@
 """A dataset in a memory, asked its questions and timed, and the dense baseline."""
 
-import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,22 +22,15 @@ from amem_integrations.evaluation.vectors import DenseBaseline, stored_text
 from amem_integrations.recall.signals import RecallOptions
 from amem_integrations.testing import HashEmbedder
 from tests.evaluation.samples import beam, written
-from tests.support import chat_model, open_memory
+from tests.support import open_memory
+
+Held = tuple[Filled, QuestionEmbedder]
 
 
-def test_each_conversation_has_a_namespace_of_its_own(
-    filled: tuple[Filled, QuestionEmbedder],
-) -> None:
+def test_a_note_is_its_turn_in_the_namespace_of_its_conversation(filled: Held) -> None:
     memory, (boat, garden) = filled[0].memory, filled[0].dataset.conversations
-    assert memory.count(filled[0].home(boat)) == 4
-    assert memory.count(filled[0].home(garden)) == 3
-    assert memory.count() == 7
-
-
-def test_a_note_is_its_turn(filled: tuple[Filled, QuestionEmbedder]) -> None:
-    boat = filled[0].dataset.conversations[0]
-    notes = filled[0].memory.recent(namespace=filled[0].home(boat))
-    by_key = {note.key: note for note in notes}
+    assert (memory.count(filled[0].home(garden)), memory.count()) == (3, 7)
+    by_key = {note.key: note for note in memory.recent(namespace=filled[0].home(boat))}
     assert set(by_key) == {turn.id for turn in boat.turns}
     for place, turn in enumerate(boat.turns):
         note = by_key[turn.id]
@@ -60,37 +52,17 @@ def test_where_nobody_has_a_name_the_role_speaks(tmp_path: Path) -> None:
     assert {note.metadata["role"] for note in notes} == {"user", "assistant"}
 
 
-def test_progress_counts_the_turns_of_all_conversations(dataset: Dataset) -> None:
-    seen: list[tuple[int, int]] = []
-    with open_memory(formation="off") as memory:
-        fill(memory, dataset, lambda done, total: seen.append((done, total)))
-    assert seen == [(done, 7) for done in range(1, 8)]
-
-
-def test_notes_are_formed_as_the_memory_forms(dataset: Dataset) -> None:
-    for settings, expected in (
-        ({"formation": "off"}, {"raw": 7}),
-        ({}, {"formed": 7}),
-        ({"model": chat_model()}, {"formed": 7}),
-    ):
-        with open_memory(**settings) as memory:
-            assert fill(memory, dataset).counts() == expected
-
-
-def test_filling_again_adds_nothing(dataset: Dataset, tmp_path: Path) -> None:
-    for _ in range(2):
-        with open_memory(tmp_path / "memory") as memory:
-            fill(memory, dataset)
-            assert memory.count() == 7
-
-
-def test_differently_formed_notes_do_not_share_a_namespace(
+def test_filling_counts_turns_forms_as_the_memory_does_and_adds_nothing_twice(
     dataset: Dataset, tmp_path: Path
 ) -> None:
-    for formation in ("off", "inline"):
-        with open_memory(tmp_path / "memory", formation=formation) as memory:
-            counts = fill(memory, dataset).counts()
-    assert counts == {"formed": 7}
+    seen: list[tuple[int, int]] = []
+    for formation, counts in (("off", {"raw": 7}), ("inline", {"formed": 7})):
+        for _ in range(2):
+            with open_memory(tmp_path / "memory", formation=formation) as memory:
+                filled = fill(memory, dataset, lambda done, total: seen.append((done, total)))
+                # Differently formed notes share no namespace.
+                assert filled.counts() == counts
+    assert seen[:7] == [(done, 7) for done in range(1, 8)]
 
 
 class Counting(HashEmbedder):
@@ -110,34 +82,22 @@ def test_a_question_is_embedded_once() -> None:
     assert len(questions.seconds) == 1
 
 
-def test_a_memory_sees_the_embedder_that_was_meant() -> None:
-    named, _ = timed(HashEmbedder(64))
-    assert (named.name, named.dimension) == ("hash-64", 64)
-    assert named.embed_documents(["a kiln"]) == [
-        pytest.approx(HashEmbedder(64).embed_query("a kiln"))
-    ]
-
-
-async def test_async_forms_give_the_same_vectors() -> None:
+async def test_a_memory_sees_the_embedder_that_was_meant() -> None:
     named, questions = timed(HashEmbedder(64))
+    assert (named.name, named.dimension) == ("hash-64", 64)
     assert await named.aembed_query("a kiln") == named.embed_query("a kiln")
     assert await questions.aembed_documents(["a kiln"]) == named.embed_documents(["a kiln"])
 
 
-Held = tuple[Filled, QuestionEmbedder]
-
-
-def test_the_evidence_of_each_question_has_its_rank(filled: Held) -> None:
-    run = ask(filled[0], Setup(), filled[1], k=10)
+def test_the_evidence_of_each_question_has_its_rank_within_k(filled: Held) -> None:
+    seen: list[tuple[int, int]] = []
+    run = ask(filled[0], Setup(), filled[1], k=10, progress=lambda *at: seen.append(at))
     assert run.name == "amem"
     assert [len(ranks) for ranks in run.ranks] == [1, 2, 1]
     assert all(rank is not None and rank <= 4 for ranks in run.ranks for rank in ranks)
-
-
-def test_no_more_than_k_are_looked_at(filled: Held) -> None:
-    run = ask(filled[0], Setup(), filled[1], k=1)
-    assert {rank for ranks in run.ranks for rank in ranks} <= {1, None}
-    assert None in run.ranks[1]
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+    first = ask(filled[0], Setup(), filled[1], k=1)
+    assert {rank for ranks in first.ranks for rank in ranks} == {1, None}
 
 
 def test_options_reach_the_search(filled: Held) -> None:
@@ -154,13 +114,6 @@ def test_options_reach_the_search(filled: Held) -> None:
     assert meaning.ranks != words.ranks
 
 
-def test_the_baseline_is_a_run_like_another(filled: Held) -> None:
-    run = ask_baseline(filled[0].dataset, filled[1], k=10)
-    assert run.name == "amem-dense"
-    assert [len(ranks) for ranks in run.ranks] == [1, 2, 1]
-    assert run.ranks[0] == (1,)
-
-
 def test_recall_is_as_of_when_the_question_was_asked(filled: Held) -> None:
     held, questions = filled
     boat = held.dataset.conversations[0]
@@ -170,24 +123,37 @@ def test_recall_is_as_of_when_the_question_was_asked(filled: Held) -> None:
     assert run.ranks == ((None,),)
 
 
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 class Slow(HashEmbedder):
+    """Takes a second by the clock that times searches."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+
     def embed_query(self, text: str) -> Vector:
-        time.sleep(0.2)
+        self._clock.now += 1.0
         return super().embed_query(text)
 
 
-def test_embedding_the_question_is_no_part_of_the_time(filled: Held) -> None:
-    held, _ = filled
-    _, slow = timed(Slow())
-    run = ask_baseline(held.dataset, slow, k=10)
-    assert min(slow.seconds) >= 0.2
-    assert min(run.milliseconds) < 200
-
-
-def test_progress_counts_questions(filled: Held) -> None:
-    seen: list[tuple[int, int]] = []
-    ask(filled[0], Setup(), filled[1], k=5, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(1, 3), (2, 3), (3, 3)]
+def test_the_baseline_is_a_run_whose_times_leave_out_embedding_the_question(
+    filled: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    _, slow = timed(Slow(clock))
+    monkeypatch.setattr("amem_integrations.evaluation.recall.time.perf_counter", clock)
+    run = ask_baseline(filled[0].dataset, slow, k=10)
+    assert run.name == "amem-dense"
+    assert [len(ranks) for ranks in run.ranks] == [1, 2, 1]
+    assert run.ranks[0] == (1,)
+    assert slow.seconds == [1.0, 1.0, 1.0]
+    assert run.milliseconds == (0.0, 0.0, 0.0)
 
 
 # Texts as directions in the plane; lengths must not matter.
@@ -206,29 +172,13 @@ TURNS = tuple(
 QUESTION = Question("?", ("east",), "all")
 
 
-@pytest.fixture
-def conversation() -> Conversation:
-    return Conversation("c", TURNS, (QUESTION,))
-
-
-@pytest.fixture
-def baseline(conversation: Conversation) -> DenseBaseline:
-    return DenseBaseline(Compass(2), [conversation])
-
-
-def test_turns_come_by_cosine(baseline: DenseBaseline, conversation: Conversation) -> None:
+def test_turns_come_by_cosine_without_those_after_the_question() -> None:
+    conversation = Conversation("c", TURNS, (QUESTION,))
+    baseline = DenseBaseline(Compass(2), [conversation])
     assert baseline(conversation, QUESTION, 3) == ["east", "between", "north"]
     assert baseline(conversation, QUESTION, 1) == ["east"]
-
-
-def test_what_was_said_after_the_question_is_not_known(
-    baseline: DenseBaseline, conversation: Conversation
-) -> None:
     asked = replace(QUESTION, asked_at=datetime(2026, 1, 2, tzinfo=UTC))
     assert baseline(conversation, asked, 3) == ["between", "north"]
-
-
-def test_equal_cosines_keep_the_order_of_the_conversation() -> None:
     twins = Conversation("c", tuple(Turn(id, "east") for id in "ba"), (QUESTION,))
     assert DenseBaseline(Compass(2), [twins])(twins, QUESTION, 2) == ["b", "a"]
 

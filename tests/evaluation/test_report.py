@@ -1,7 +1,6 @@
 """Means by category, paired differences, times, a fingerprint, and earlier reports."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ def test_categories_that_stand_apart_come_last() -> None:
     assert groups(DATASET) == ["core", "easy", "hard", "bait"]
 
 
-def test_core_leaves_out_what_stands_apart() -> None:
+def test_means_are_by_category_and_core_leaves_out_what_stands_apart() -> None:
     (scored,) = score(DATASET, [GOOD], [5, 10])
     means = {group: found["recall@5"].mean for group, found in scored.estimates.items()}
     assert means == {"core": 1.0, "easy": 1.0, "hard": 1.0, "bait": 0.0}
@@ -62,12 +61,8 @@ def test_differences_are_the_first_run_minus_the_other_by_question() -> None:
     assert poor.difference["core"]["recall@5"].mean == pytest.approx(2.5 / 3)
     assert poor.difference["core"]["recall@10"].mean == pytest.approx(0.5)
     assert poor.difference["bait"]["recall@5"].mean == -1.0
-
-
-def test_a_difference_has_the_interval_of_its_conversations() -> None:
-    _, poor = score(DATASET, [GOOD, POOR], [10])
-    found = poor.difference["easy"]["recall@10"]
-    assert (found.mean, found.low, found.high) == (0.5, 0.0, 1.0)
+    easy = poor.difference["easy"]["recall@10"]
+    assert (easy.mean, easy.low, easy.high) == (0.5, 0.0, 1.0)
 
 
 def test_percentiles_are_values_that_occurred() -> None:
@@ -102,9 +97,6 @@ def test_the_whole_report_is_json_and_quotes_no_text(filled: Held) -> None:
     assert not any(said in text for _, said in BOAT)
 
 
-Held = tuple[Filled, QuestionEmbedder]
-
-
 @pytest.fixture
 def report(filled: Held) -> dict[str, Any]:
     held, questions = filled
@@ -119,65 +111,35 @@ def saved(report: object, folder: Path) -> Path:
     return path
 
 
-def test_a_run_comes_back_as_it_was(filled: Held, report: Any, tmp_path: Path) -> None:
-    held, questions = filled
-    found = earlier_run(saved(report, tmp_path), held.dataset, k=5)
-    assert found.name == "before"
-    assert found.ranks == ask(held, Setup(), questions, k=5).ranks
-    assert len(found.milliseconds) == 3
-
-
-def test_what_lies_deeper_than_the_others_look_was_not_found(
+def test_a_run_comes_back_as_it_was_as_far_as_the_others_look(
     filled: Held, report: Any, tmp_path: Path
 ) -> None:
+    held, questions = filled
+    found = earlier_run(saved(report, tmp_path), held.dataset, k=5)
+    assert (found.name, len(found.milliseconds)) == ("before", 3)
+    assert found.ranks == ask(held, Setup(), questions, k=5).ranks
     report["runs"][0]["ranks"] = [[4], [1, 5], [None]]
-    found = earlier_run(saved(report, tmp_path), filled[0].dataset, k=4)
+    found = earlier_run(saved(report, tmp_path), held.dataset, k=4)
     assert found.ranks == ((4,), (1, None), (None,))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"fingerprint": {"data": {"sha256": "0"}, "cutoffs": [5]}}, r"about other questions"),
-        ({"questions": []}, r"about other questions"),
-        ({"fingerprint": None}, r"is no report.*\(fingerprint: .*object"),
-        ({"runs": []}, r"is no report.*\(runs: .*at least 1 item"),
-        ({"runs": [{"ranks": [[1]], "took": [1.0]}]}, r"does not have the ranks and the time"),
-        (
-            {"runs": [{"ranks": [[0], [1, 1], [1]], "took": [1, 1, 1]}]},
-            r"ranks.0.0: .*than or equal",
-        ),
-        ({"runs": [{"ranks": [1, 2, 3], "took": [1, 1, 1]}]}, r"ranks.0: .*valid array"),
-        ({"runs": [{"ranks": [[1], [1, 1], [1]], "took": ["a"] * 3}]}, r"took.0: .*valid number"),
-    ],
-)
 def test_what_is_no_report_on_these_questions_is_refused(
-    filled: Held, report: Any, tmp_path: Path, change: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        earlier_run(saved({**report, **change}, tmp_path), filled[0].dataset, k=5)
-
-
-def test_a_report_on_fewer_conversations_is_refused(
     filled: Held, report: Any, tmp_path: Path
 ) -> None:
     dataset = filled[0].dataset
-    fewer = replace(dataset, conversations=dataset.conversations[:1])
-    with pytest.raises(InvalidInputError, match=r"the same file and --limit"):
-        earlier_run(saved(report, tmp_path), fewer, k=5)
-
-
-def test_a_report_that_looked_less_far_is_refused(
-    filled: Held, report: Any, tmp_path: Path
-) -> None:
+    ranks = [[1], [1, 1], [1]]
+    for change, message in (
+        ({"fingerprint": {"data": {"sha256": "0"}, "cutoffs": [5]}}, r"the same file and --limit"),
+        ({"questions": []}, r"about other questions"),
+        ({"fingerprint": None}, r"is no report.*Field required"),
+        ({"runs": []}, r"is no report.*at least 1 item"),
+        ({"runs": [{"ranks": [[1]], "took": [1.0]}]}, r"does not have the ranks and the time"),
+        ({"runs": [{"ranks": [[0], [1, 1], [1]], "took": [1, 1, 1]}]}, r"than or equal"),
+        ({"runs": [{"ranks": ranks, "took": ["a"] * 3}]}, r"valid number"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            earlier_run(saved({**report, **change}, tmp_path), dataset, k=5)
     with pytest.raises(InvalidInputError, match=r"looked at 5 places only; compare with -k 5"):
-        earlier_run(saved(report, tmp_path), filled[0].dataset, k=6)
-
-
-def test_a_file_that_is_no_json_or_not_there_is_named(filled: Held, tmp_path: Path) -> None:
-    path = tmp_path / "table.txt"
-    with pytest.raises(InvalidInputError, match=r"table.txt cannot be read"):
-        earlier_run(path, filled[0].dataset, k=5)
-    path.write_text("R@5", "utf-8")
-    with pytest.raises(InvalidInputError, match=r"table.txt is no report"):
-        earlier_run(path, filled[0].dataset, k=5)
+        earlier_run(saved(report, tmp_path), dataset, k=6)
+    with pytest.raises(InvalidInputError, match=r"nowhere.txt cannot be read"):
+        earlier_run(tmp_path / "nowhere.txt", dataset, k=5)

@@ -88,9 +88,6 @@ def test_a_heat_map_has_a_row_a_note_and_a_bar_a_kind(memory: AgenticMemory) -> 
     *bars, cells = figure.data
     assert [bar.name for bar in bars] == ["created", "evolved"]
     assert len(cells.z) == 4
-
-
-def test_a_capped_heat_map_says_so(memory: AgenticMemory) -> None:
     assert "2 of 4 notes" in activity_heatmap(memory, "cache", limit=2).remarks[0]
 
 

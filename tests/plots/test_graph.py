@@ -36,25 +36,16 @@ def test_every_link_between_shown_notes_is_an_edge() -> None:
     notes = two_pairs()
     edges = {(edge.source, edge.to, edge.weight) for edge in graph_data(notes).edges}
     assert edges == {(notes[1].id, notes[0].id, 0.9), (notes[3].id, notes[2].id, 0.4)}
+    assert graph_data(notes[1:2]).edges == ()
 
 
-def test_a_link_to_a_note_that_is_not_shown_is_no_edge() -> None:
-    assert graph_data(two_pairs()[1:2]).edges == ()
-
-
-def test_clusters_are_notes_that_are_linked() -> None:
-    nodes = graph_data(two_pairs()).nodes
-    groups = {node.content: node.group for node in nodes}
+def test_clusters_are_linked_notes_named_after_their_commonest_tag() -> None:
+    groups = {node.content: node.group for node in graph_data(two_pairs()).nodes}
     assert groups["a"] == groups["b"]
     assert groups["c"] == groups["d"]
-    assert len({groups["a"], groups["c"], groups["e"]}) == 3
-    assert groups["e"] == OTHERS
-
-
-def test_a_cluster_is_named_after_the_tag_that_most_of_its_notes_have() -> None:
-    groups = {node.content: node.group for node in graph_data(two_pairs()).nodes}
     assert groups["a"].endswith(": x")
     assert groups["c"].endswith(": y")
+    assert groups["e"] == OTHERS
 
 
 def test_a_note_with_several_tags_is_in_the_group_of_the_most_common_one() -> None:
@@ -103,39 +94,24 @@ def test_a_graph_shows_each_note_once(memory: AgenticMemory) -> None:
     assert sum("LRU policy" in text.partition("context")[0] for text in hovers) == 1
 
 
-def test_a_heavier_link_is_drawn_wider() -> None:
+def test_a_heavier_link_is_drawn_wider_and_a_contradiction_dashed() -> None:
     a = note("a")
-    data = graph_data([a, linked(note("b"), (a, 0.2)), linked(note("c"), (a, 0.95))])
+    against = linked(note("d"), (a, 0.9), kind=CONTRADICTS)
+    data = graph_data([a, linked(note("b"), (a, 0.2)), linked(note("c"), (a, 0.95)), against])
     lines = [trace for trace in draw_graph(data, "", "").data if trace.mode == "lines"]
-    assert [trace.name for trace in lines] == ["0.00–0.25", "0.75–1.00"]
+    assert [trace.name for trace in lines] == [
+        "0.00–0.25",
+        "0.75–1.00",
+        "0.75–1.00, contradicts",
+    ]
     assert lines[0].line.width < lines[1].line.width
-
-
-def test_a_contradiction_is_dashed() -> None:
-    a = note("a")
-    data = graph_data([a, linked(note("b"), (a, 0.9), kind=CONTRADICTS)])
-    (line,) = (trace for trace in draw_graph(data, "", "").data if trace.mode == "lines")
-    assert line.line.dash == "dash"
-    assert "contradicts" in line.name
+    assert [trace.line.dash for trace in lines] == ["solid", "solid", "dash"]
 
 
 def test_a_few_notes_without_a_link_stand_far_enough_apart_to_be_named() -> None:
     drawn = draw_graph(graph_data([*two_pairs(), note("f"), note("g")]), "", "")
     named = {label for trace in drawn.data for label in trace.text or () if label}
     assert {"e", "f", "g"} <= named
-
-
-def test_a_label_stands_on_the_side_where_no_link_leads() -> None:
-    a = note("a")
-    data = graph_data([a, linked(note("b"), (a, 0.9))])
-    drawn = draw_graph(data, "", "")
-    sides = {
-        label: (y, side)
-        for trace in drawn.data
-        if trace.legendgroup == "notes"
-        for label, y, side in zip(trace.text, trace.y, trace.textposition, strict=True)
-    }
-    assert [side for _, side in sorted(sides.values())] == ["bottom center", "top center"]
 
 
 def test_a_capped_graph_says_so(memory: AgenticMemory) -> None:

@@ -24,18 +24,18 @@ def evolved(memory: AgenticMemory) -> Note:
     return max(memory.recent(namespace="cache"), key=lambda note: note.version)
 
 
-def test_versions_come_in_order_from_the_first(memory: AgenticMemory, evolved: Note) -> None:
-    steps = trajectory(memory, evolved).data.steps
+def test_versions_come_in_order_and_name_the_note_that_caused_them(
+    memory: AgenticMemory, evolved: Note
+) -> None:
+    picture = trajectory(memory, evolved)
+    *_, last = steps = picture.data.steps
     assert [step.version for step in steps] == list(range(1, evolved.version + 1))
     assert [step.kind for step in steps[:2]] == ["created", "formed"]
-
-
-def test_a_version_names_the_note_that_caused_it(memory: AgenticMemory, evolved: Note) -> None:
-    last = trajectory(memory, evolved).data.steps[-1]
     cause = memory.get(last.cause, namespace="cache")
     assert cause is not None
-    assert last.cause_text == cause.content
-    assert last.kind == "evolved"
+    assert (last.kind, last.cause_text) == ("evolved", cause.content)
+    capped = trajectory(memory, evolved, limit=1)
+    assert capped.remarks == (f"The newest 1 of {evolved.version} versions are shown.",)
 
 
 def test_the_first_version_has_the_text_as_it_was_given() -> None:
@@ -67,18 +67,15 @@ def test_of_a_long_history_the_newest_versions_are_shown() -> None:
     assert data.total == 59
 
 
-def test_a_capped_trajectory_says_so(memory: AgenticMemory, evolved: Note) -> None:
-    picture = trajectory(memory, evolved, limit=1)
-    assert picture.remarks == (f"The newest 1 of {evolved.version} versions are shown.",)
-
-
 def test_the_picture_shows_each_version_with_its_cause(
     memory: AgenticMemory, evolved: Note
 ) -> None:
-    picture = trajectory(memory, evolved.id, namespace="cache")
-    texts = [annotation.text for annotation in picture.figure.layout.annotations]
-    assert sum(text.startswith("<b>version ") for text in texts) == evolved.version
-    assert any("<b>evolved</b> because of “" in text for text in texts)
+    (table,) = trajectory(memory, evolved.id, namespace="cache").figure.data
+    versions, changes = table.cells["values"]
+    assert [text.partition("<br>")[0] for text in versions] == [
+        f"<b>version {number}</b>" for number in range(1, evolved.version + 1)
+    ]
+    assert any("<b>evolved</b> because of “" in text for text in changes)
 
 
 def test_a_note_that_is_not_there_has_no_trajectory(memory: AgenticMemory) -> None:

@@ -1,7 +1,7 @@
 """A chat model whose replies are kept in a file, and which stops at a limit.
 
-LangChain's own parts do the work: a cache of replies, a rate limiter that also counts calls, and
-the usage callback.
+LangChain's own parts do the work: a cache of replies, a rate limiter that counts calls, and the
+usage callback.
 """
 
 import json
@@ -17,7 +17,7 @@ from langchain_core.caches import BaseCache
 from langchain_core.callbacks import UsageMetadataCallbackHandler
 from langchain_core.messages import AIMessage, messages_from_dict, messages_to_dict
 from langchain_core.outputs import ChatGeneration, Generation, LLMResult
-from langchain_core.rate_limiters import BaseRateLimiter, InMemoryRateLimiter
+from langchain_core.rate_limiters import BaseRateLimiter
 
 from amem_integrations.core.analysis import ChatReply, ChatRequest
 from amem_integrations.core.io import ChatModel
@@ -59,14 +59,10 @@ def price_of(model: str) -> Price | None:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What may be asked and spent, without what is kept already; None: no limit.
-
-    per_minute: calls that may begin in a minute.
-    """
+    """What may be asked and spent, without what is kept already; None: no limit."""
 
     calls: int | None = None
     usd: float | None = None
-    per_minute: float | None = None
 
 
 class LineStore:
@@ -177,10 +173,6 @@ class _Limiter(BaseRateLimiter):
     def __init__(self, limits: Limits, price: Price | None, spent: _Meter) -> None:
         self._limits, self._price, self._spent = limits, price, spent
         self._lock = threading.Lock()
-        per_minute = limits.per_minute
-        self._rate = None
-        if per_minute is not None:
-            self._rate = InMemoryRateLimiter(requests_per_second=per_minute / 60)
         self.calls = 0
 
     @property
@@ -198,7 +190,7 @@ class _Limiter(BaseRateLimiter):
             usd is not None and (self.usd or 0.0) >= usd
         )
 
-    def _admit(self) -> None:
+    def acquire(self, *, blocking: bool = True) -> bool:
         with self._lock:
             if self.exhausted:
                 raise AnalysisError(
@@ -208,14 +200,10 @@ class _Limiter(BaseRateLimiter):
                     retryable=False,
                 )
             self.calls += 1
-
-    def acquire(self, *, blocking: bool = True) -> bool:
-        self._admit()
-        return self._rate is None or self._rate.acquire(blocking=blocking)
+        return True
 
     async def aacquire(self, *, blocking: bool = True) -> bool:
-        self._admit()
-        return self._rate is None or await self._rate.aacquire(blocking=blocking)
+        return self.acquire()
 
 
 class MeteredModel:

@@ -238,27 +238,8 @@ _WHO = re.compile(r"\bwho(?:se|m)?\b|谁", re.I)
 _CLOSED = re.compile(
     r"(?:is|are|was|were|do|does|did|can|could|would|will|has|have|had|should)\b", re.I
 )
-_COUNTS = frozenset(
-    [
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "once",
-        "twice",
-        "两",
-        "三",
-        "四",
-        "五",
-        "六",
-    ]
+_COUNT = re.compile(
+    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|twice|[两三四五六]"
 )
 
 
@@ -327,7 +308,7 @@ def _span(question: str, sentence: _Sentence) -> str:
     if _WHEN.search(question):
         return _date(sentence)
     if _HOW_MANY.search(question):
-        numbers = [word for word in sentence.words if word.number or word.key in _COUNTS]
+        numbers = [word for word in sentence.words if word.number or _COUNT.fullmatch(word.key)]
         if numbers:
             return numbers[0].text
     if _WHO.search(question):

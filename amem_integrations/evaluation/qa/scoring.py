@@ -58,7 +58,7 @@ def unavailable() -> dict[str, str]:
 def score(
     asked: Asked, answers: Sequence[Answer], embedder: Embedder, judge: Judge | None = None
 ) -> list[Scored]:
-    """Score each system and budget in the order of the answers. Raises ModelUnavailableError.
+    """Score each system and budget in the order of the answers.
 
     judge: gives the measure "judge".
     """

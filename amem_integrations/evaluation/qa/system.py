@@ -33,11 +33,6 @@ class Budget:
     Attributes:
         k: notes or turns at most.
         tokens: of the text, as `tokens.estimate_tokens` counts, at most; None: no limit.
-
-    Examples:
-        >>> from amem_integrations.evaluation.qa.system import Budget
-        >>> Budget(tokens=600)
-        Budget(k=10, tokens=600)
     """
 
     k: int = 10
@@ -51,11 +46,6 @@ class Evidence:
     Attributes:
         text: it goes into the reader's prompt as it is; "" if nothing was found.
         turns: ids of the turns that it rests on, best first, for recall of evidence.
-
-    Examples:
-        >>> from amem_integrations.evaluation.qa.system import Evidence
-        >>> Evidence("Calvin: LRU eviction, please.", turns=("t1",)).turns
-        ('t1',)
     """
 
     text: str
@@ -71,11 +61,6 @@ class Cost:
         tokens_in: of the prompts.
         tokens_out: of the answers.
         evidence: tokens of the text that one question is shown.
-
-    Examples:
-        >>> from amem_integrations.evaluation.qa.system import Cost
-        >>> Cost(evidence=600).calls
-        0
     """
 
     calls: int = 0
@@ -94,13 +79,6 @@ class Means:
         model: None if the run has none; `str` of it is its name, the same in every process.
         location: where notes are kept for another run, or None.
         seed: of random draws.
-
-    Examples:
-        >>> from amem_integrations.evaluation.dataset import Dataset
-        >>> from amem_integrations.evaluation.qa.system import Means
-        >>> from amem_integrations.evaluation.recall import timed
-        >>> Means(Dataset("mine", ()), timed(None)[0]).model is None
-        True
     """
 
     dataset: Dataset

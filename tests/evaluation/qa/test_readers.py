@@ -54,14 +54,11 @@ def shown(asked: Any, seed: int = 0) -> str:
     return request.messages[-1].content
 
 
-def test_a_model_is_shown_the_evidence_and_asked_for_a_short_phrase() -> None:
+def test_a_model_is_shown_the_evidence_and_asked_for_a_short_phrase_or_a_date() -> None:
     prompt = shown(question("What does the sloop need?", "a mainsail"))
     assert SHOWN.text in prompt
     assert "short phrase" in prompt
     assert "a mainsail" not in prompt.replace(SHOWN.text, "")
-
-
-def test_a_temporal_question_asks_for_a_date() -> None:
     assert "approximate date" in shown(question("When?", "May", "temporal"))
 
 
@@ -75,14 +72,11 @@ def test_an_adversarial_question_is_a_choice_in_an_order_that_the_seed_draws() -
     assert shown(asked, 3) == prompts[3]
 
 
-def test_an_answer_that_is_none_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_answer_is_a_failure_and_a_name_tells_seeds_apart() -> None:
     model = Model({"reply": "a mainsail"})
     with pytest.raises(AnalysisError, match="gave no answer"):
         ModelReader(model).answer(TALK, question("What?", "a"), SHOWN)
-
-
-def test_readers_with_other_seeds_or_models_have_other_names() -> None:
-    names = {ModelReader(Model({}), seed=seed).name for seed in (0, 1)}
+    names = {ModelReader(model, seed=seed).name for seed in (0, 1)}
     assert len(names) == 2
     assert all(name.startswith("parrot/") for name in names)
 
@@ -202,30 +196,20 @@ def verdicts(*answers: Answer) -> tuple[list[float | None], list[str]]:
     return Judge(model).verdicts(ASKED, answers), model.asked
 
 
-def test_each_answer_is_judged_by_the_reference() -> None:
-    found, asked = verdicts(answer("nine in the morning"), answer("at ten"))
-    assert found == [1, 0]
+def test_each_answer_is_judged_by_the_reference_or_the_bait() -> None:
+    found, asked = verdicts(answer("nine in the morning"), answer("at ten"), answer("Nora", 1))
+    assert found == [1, 0, 0]
     assert "Reference: at nine" in asked[0]
-
-
-def test_an_adversarial_question_has_the_bait_for_what_is_wrong() -> None:
-    _, asked = verdicts(answer("Nora", 1))
-    assert "does not tell" in asked[0]
-    assert "it is not: Nora" in asked[0]
-
-
-def test_nobody_is_asked_about_no_answer() -> None:
+    assert "it is not: Nora" in asked[2]
+    # Nobody is asked about no answer.
     assert verdicts(answer(" "), answer("", failure="timeout")) == ([0, None], [])
 
 
-def test_a_judge_that_fails_leaves_the_other_measures() -> None:
-    answers = [answer("fail"), answer("fail nine", 1)]
-    (one,) = score(ASKED, answers, EMBEDDER, Judge(Strict()))
-    assert all(row is not None and "judge" not in row and "f1" in row for row in one.rows)
-
-
 def test_judgement_is_a_measure_with_its_own_count() -> None:
-    (one,) = score(ASKED, [answer("fail"), answer("nine", 1)], EMBEDDER, Judge(Strict()))
+    answers = [answer("fail"), answer("nine", 1)]
+    (one,) = score(ASKED, answers, EMBEDDER, Judge(Strict()))
     assert one.estimates["adversarial"]["judge"].mean == 1
     assert one.estimates["core"]["judge"].count == 1
     assert one.estimates["core"]["f1"].count == 2
+    # A judge that fails leaves the other measures.
+    assert [row is not None and "judge" in row for row in one.rows] == [False, True]
