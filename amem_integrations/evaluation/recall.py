@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from amem_integrations.core.engine import Vector
 from amem_integrations.core.io import Embedder
@@ -31,8 +32,6 @@ __all__ = [
     "timed",
 ]
 
-Recaller = Callable[[Conversation, Question, int], list[str]]
-"""Returns the ids of the turns that answer a question, best first, at most that many."""
 BASELINE = "amem-dense"
 CUTOFFS = (5, 10, 20, 30)
 
@@ -45,15 +44,6 @@ class QuestionEmbedder:
 
     Args:
         inner: the embedder.
-
-    Examples:
-        >>> from amem_integrations.evaluation.recall import QuestionEmbedder
-        >>> from amem_integrations.testing import HashEmbedder
-        >>> questions = QuestionEmbedder(HashEmbedder())
-        >>> questions.embed_query("Which eviction?") == questions.embed_query("Which eviction?")
-        True
-        >>> len(questions.seconds)
-        1
     """
 
     def __init__(self, inner: Embedder) -> None:
@@ -263,11 +253,11 @@ def ask(
         ((1,),)
     """
 
-    def recaller(conversation: Conversation, question: Question, k: int) -> list[str]:
+    def found(conversation: Conversation, question: Question) -> list[str]:
         hits = hits_of(filled, setup, conversation, question.text, k=k, at=question.asked_at)
         return [hit.note.key for hit in hits]
 
-    return _timed_run(name, filled.dataset, recaller, questions, k, progress, setup)
+    return Run(name, *_timed(filled.dataset, found, questions, progress), setup)
 
 
 def hits_of(
@@ -317,29 +307,27 @@ def ask_baseline(
         >>> run.name, run.ranks
         ('amem-dense', ((1,),))
     """
-    recaller = DenseBaseline(questions, dataset.conversations, embedding)
-    return _timed_run(BASELINE, dataset, recaller, questions, k, progress, None)
+    nearest = DenseBaseline(questions, dataset.conversations, embedding)
+    return Run(BASELINE, *_timed(dataset, partial(nearest, k=k), questions, progress))
 
 
-def _timed_run(
-    name: str,
+def _timed(
     dataset: Dataset,
-    recaller: Recaller,
+    find: Callable[[Conversation, Question], list[str]],
     questions: QuestionEmbedder,
-    k: int,
     progress: Progress | None,
-    setup: Setup | None,
-) -> Run:
+) -> tuple[tuple[Ranks, ...], tuple[float, ...]]:
+    """Return the ranks of each question's evidence among the turns found, and the milliseconds."""
     ranks: list[Ranks] = []
     milliseconds: list[float] = []
     asked = dataset.asked
     for conversation, question in asked:
         embedded = len(questions.seconds)
         started = time.perf_counter()
-        ranking = recaller(conversation, question, k)
+        ranking = find(conversation, question)
         seconds = time.perf_counter() - started - sum(questions.seconds[embedded:])
         milliseconds.append(seconds * 1000)
         ranks.append(ranks_of(question.evidence, ranking))
         if progress is not None:
             progress(len(ranks), len(asked))
-    return Run(name, tuple(ranks), tuple(milliseconds), setup)
+    return tuple(ranks), tuple(milliseconds)

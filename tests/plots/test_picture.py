@@ -30,7 +30,11 @@ PICTURES: dict[str, Draw] = {
     "activity": lambda memory: activity_heatmap(memory, "cache"),
     "trajectory": lambda memory: trajectory(memory, hostile_note(memory)),
 }
-every_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES.keys())
+
+
+@pytest.fixture(scope="module", params=PICTURES.values(), ids=PICTURES.keys())
+def picture(request: pytest.FixtureRequest, memory: AgenticMemory) -> Picture:
+    return request.param(memory)
 
 
 def hostile_note(memory: AgenticMemory) -> str:
@@ -38,39 +42,26 @@ def hostile_note(memory: AgenticMemory) -> str:
     return found  # type: ignore[return-value]
 
 
-@every_picture
-def test_no_stored_text_is_markup(memory: AgenticMemory, draw: Draw) -> None:
-    page = draw(memory).html()
+def test_no_stored_text_is_markup(picture: Picture) -> None:
     # Whatever of a note ended Plotly's own script would be left here.
-    shown = re.sub(r'<script nonce="[^"]+".*?</script>', "", page, flags=re.DOTALL)
+    shown = re.sub(r'<script nonce="[^"]+".*?</script>', "", picture.html(), flags=re.DOTALL)
     assert "&lt;img" in shown
     for markup in ("<script", "</script", "<img", "<b>bold"):
         assert markup not in shown
-
-
-@every_picture
-def test_no_label_holds_the_markup_of_a_note(memory: AgenticMemory, draw: Draw) -> None:
-    labels = json.dumps(json.loads(draw(memory).figure.to_json()), ensure_ascii=False)
+    labels = json.dumps(json.loads(picture.figure.to_json()), ensure_ascii=False)
     assert "&lt;script" in labels
     assert not re.search(r"<(?!/?(b|i|br|span)\b)", labels)
     assert "<b>bold" not in labels
     assert "$" not in labels
 
 
-@every_picture
-def test_a_page_fetches_nothing(memory: AgenticMemory, draw: Draw) -> None:
-    page = draw(memory).html()
+def test_a_page_fetches_nothing_and_says_in_words_what_it_shows(picture: Picture) -> None:
+    page = picture.html()
     assert "default-src 'none'" in page
     body = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert not re.search(r"""\b(src|href)=["']?(http|//)""", body)
     nonce = page.partition("'nonce-")[2].partition("'")[0]
     assert page.count(f'<script nonce="{nonce}"') == 3
-
-
-@every_picture
-def test_a_page_says_in_words_what_it_shows(memory: AgenticMemory, draw: Draw) -> None:
-    picture = draw(memory)
-    page = picture.html()
     assert '<html lang="en">' in page
     assert re.search(r'role="img" aria-label="[^"]+"', page)
     assert page.count('<th scope="col">') == len(picture.rows[0])

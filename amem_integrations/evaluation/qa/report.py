@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from amem_integrations.evaluation.qa.scoring import (
 from amem_integrations.evaluation.qa.system import Budget, Means
 from amem_integrations.evaluation.report import CORE, plain
 
-_LIBRARIES = ("nltk", "rouge-score", "langchain-core", "langgraph", "fastembed", "qdrant-edge-py")
+_LIBRARIES = ("nltk", "rouge-score", "langchain-core", "langgraph", "fastembed")
 METHODS: Mapping[str, str] = {
     "full-context": "LoCoMo",
     "readagent": "ReadAgent",
@@ -166,7 +166,7 @@ def setup_of(
     return {
         "version": __version__,
         "python": platform.python_version(),
-        "libraries": {name: found for name in _LIBRARIES if (found := _version(name))},
+        "libraries": {name: version(name) for name in _LIBRARIES},
         "data": {**dataset.facts, "defects": dict(dataset.defects)},
         "systems": list(systems),
         "budgets": [asdict(budget) for budget in budgets],
@@ -177,13 +177,6 @@ def setup_of(
         "embedder": means.embedder.name,
         "seed": means.seed,
     }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def labels_of(report: Mapping[str, Any]) -> list[str]:
