@@ -166,7 +166,8 @@ def draw_activity(data: ActivityData, title: str, subtitle: str) -> Any:
     length = PERIODS[data.period]
     # Plotly knows no zones.
     first, last = (moment.replace(tzinfo=None) for moment in (data.periods[0], data.periods[-1]))
-    columns = {"x0": first, "dx": length / _MILLISECOND}
+    width = length / _MILLISECOND
+    columns: dict[str, Any] = {"x0": first, "dx": width}
     a_period = data.period if data.period[0].isdigit() else f"one {data.period}"
     figure = new_figure(
         title,
@@ -203,7 +204,7 @@ def draw_activity(data: ActivityData, title: str, subtitle: str) -> Any:
             fill = {"shape": pattern, "size": 6, "fgcolor": "#FFFFFF", "bgcolor": colour}
             figure.add_bar(
                 **columns,
-                width=columns["dx"] * 0.9,
+                width=width * 0.9,
                 y=data.sums[kind],
                 name=kind,
                 yaxis="y2",
