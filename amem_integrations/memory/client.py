@@ -235,14 +235,6 @@ class AgenticMemory(MemoryPart):
             items: texts, or mappings with "content", "supersedes" and the keys of `NoteFields`.
             namespace, formation: as for `add`, for all items.
             progress: called as progress(done, total) after each note.
-
-        Examples:
-            >>> turns = [
-            ...     {"content": "The product page takes four seconds.", "speaker": "Ada"},
-            ...     {"content": "A cache would fix the product page.", "speaker": "Bea"},
-            ... ]
-            >>> [note.speaker for note in memory.add_many(turns, namespace="shop")]
-            ['Ada', 'Bea']
         """
         return await operations.add(self._wiring, io, items, namespace, formation, progress)
 
@@ -348,11 +340,6 @@ class AgenticMemory(MemoryPart):
         """Form one note now, even if `add_turn` left it unformed or its formation was given up.
 
         A formed note stays as it is.
-
-        Examples:
-            >>> [note] = memory.add_turn("ok, thanks", session="s1").notes
-            >>> str(note.status), str(memory.form(note).status)
-            ('plain', 'formed')
         """
         return await turns.form_note(self._wiring, io, *address_of(note, **address))
 
@@ -361,11 +348,6 @@ class AgenticMemory(MemoryPart):
         """Form every raw note, oldest first, and return how many were formed.
 
         Each is tried once, also after a failure, except those that another worker is forming.
-
-        Examples:
-            >>> note = memory.add("Formed when asked to", formation="off")
-            >>> memory.resume(), str(memory.get(note).status)
-            (1, 'formed')
         """
         return await pipeline.resume(self._wiring, io)
 
@@ -509,12 +491,6 @@ class AgenticMemory(MemoryPart):
         """Return the links that a note made and those that other notes made to it.
 
         There are none for a note that does not exist.
-
-        Examples:
-            >>> first = memory.add("A cache would fix the slow product page", session="s1")
-            >>> second = memory.add("Then a cache for the product page", session="s1")
-            >>> memory.links(first) == memory.links(second) == second.links
-            True
         """
         found = await self._read(io, *address_of(note, **address))
         return found.links if found else ()
@@ -523,14 +499,7 @@ class AgenticMemory(MemoryPart):
     async def history(
         self, io: IO, note: NoteLike | None = None, **address: Unpack[NoteAddress]
     ) -> list[Revision]:
-        """Return every revision of a note, oldest first.
-
-        Examples:
-            >>> note = memory.add("The product page takes four seconds")
-            >>> _ = memory.update(note, "The product page takes two seconds")
-            >>> [revision.kind for revision in memory.history(note)]
-            ['formed', 'updated', 'formed']
-        """
+        """Return every revision of a note, oldest first."""
         return await operations.history(io, *address_of(note, **address))
 
     @sync_form
