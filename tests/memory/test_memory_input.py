@@ -118,22 +118,6 @@ def test_hostile_namespaces_are_just_names(memory: AgenticMemory) -> None:
     assert sorted(memory.namespaces()) == sorted(HOSTILE)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"formation": "later"},
-        {"mode": "both"},
-        {"neighbours": 0},
-        {"collection": "../up"},
-        {"api_key": "schlüssel"},
-        {"api_key": "key\n"},
-    ],
-)
-def test_settings_that_mean_nothing_are_refused(settings: Any) -> None:
-    with pytest.raises(InvalidInputError):
-        open_memory(**settings)
-
-
 def test_a_model_that_does_not_exist() -> None:
     with pytest.raises(ModelUnavailableError, match="nonsense"):
         open_memory(model="nonsense:model-x")
