@@ -147,7 +147,9 @@ class SQLChatStore(SQLAlchemyChatStore):
     """
 
     _given_engine: AsyncEngine | None = PrivateAttr(default=None)
-    _engines: dict[asyncio.AbstractEventLoop, AsyncEngine] = PrivateAttr(default_factory=dict)
+    _engines: dict[asyncio.AbstractEventLoop, AsyncEngine] = PrivateAttr(
+        default_factory=dict[asyncio.AbstractEventLoop, AsyncEngine]
+    )
     _made_table: Any = PrivateAttr(default=None)
 
     @classmethod

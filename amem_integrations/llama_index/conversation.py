@@ -99,7 +99,7 @@ class Conversation(Memory, Forms):
         recalled = await self._recall(perform, question, history, messages)
         return insert_notes(messages, recalled, self.placement, asked=bool(given))
 
-    aget = async_form(get)
+    aget = async_form(get)  # pyright: ignore[reportAssignmentType]
 
     def get_all(self, status: MessageStatus | None = None) -> list[ChatMessage]:
         """Return the chat alone."""
@@ -130,7 +130,7 @@ class Conversation(Memory, Forms):
                 await self._notes.replied(perform, reply.text, self.session_id)
         await self._manage_queue()
 
-    aput_messages = async_form(put_messages)
+    aput_messages = async_form(put_messages)  # pyright: ignore[reportAssignmentType]
 
     @sync_form
     async def set(self, perform: Perform, messages: list[ChatMessage]) -> None:
@@ -140,7 +140,7 @@ class Conversation(Memory, Forms):
         self._turn += 1
         await self._notes.ingest(perform, session.add_unknown(spoken_in(messages, self.roles)))
 
-    aset = async_form(set)  # noqa: A003 - the method above
+    aset = async_form(set)  # noqa: A003  # pyright: ignore[reportAssignmentType]
 
     @sync_form
     async def reset(self, perform: Perform, status: MessageStatus | None = None) -> None:
@@ -150,7 +150,7 @@ class Conversation(Memory, Forms):
         await super().areset(status)
         self._turn += 1
 
-    areset = async_form(reset)
+    areset = async_form(reset)  # pyright: ignore[reportAssignmentType]
 
     @sync_form
     async def flush(self, perform: Perform, timeout: float | None = None) -> bool:  # noqa: ASYNC109

@@ -73,7 +73,7 @@ class AMemNotes:
         self.events: Counter[str] = Counter()
         self.waiting = waiting or []
         """Notes that could not be written yet, as `add_many` takes them."""
-        self._formation = INGESTS[settings.ingest]
+        self._formation: Formation = INGESTS[settings.ingest]
         self._recall: dict[str, Any] = {
             "k": settings.top_k,
             "hops": settings.hops,
