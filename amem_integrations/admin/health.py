@@ -200,110 +200,96 @@ async def _echo(io: IO, namespace: Namespace, policy: Policy) -> float | None:
 
 
 def figures(metrics: Metrics) -> tuple[Figure, ...]:
-    """The table: every figure with its unit, what it means and when to worry.
+    """Every figure with its unit, what it means and when to worry.
 
     Bounds that assume maintenance, reported uses or more than a few notes apply only with them.
     """
     policy = metrics.policy
-    maintained, used = metrics.maintained, metrics.clean + metrics.conflicting > 0
-    several = len(metrics.formed) >= _FEW
-    active, idle = policy.active.days, policy.idle.days
-
-    def row(
-        name: str, unit: str, meaning: str, under: float | None = None, over: float | None = None
-    ) -> Figure:
-        return Figure(name, metrics.value(name), unit, meaning, under, over)
-
-    def notes(name: str, meaning: str, over: float | None = None) -> Figure:
-        return row(name, "notes", meaning, over=over)
-
-    def share(name: str, of: str, under: float | None = None, over: float | None = None) -> Figure:
-        return row(name, "share", f"share of the {of}", under, over)
-
-    return (
-        # What is stored.
-        notes("notes", "all that are stored"),
-        notes("unreadable", "damaged; see check() and repair()", over=0),
-        notes("formed", "understood and linked"),
-        notes("plain", "kept as they are, not to be formed"),
-        notes("archived", "set aside; restore() brings back"),
-        notes(
-            "short", "believed for days unless confirmed", policy.most_short if maintained else None
-        ),
-        notes("mid", "believed for weeks"),
-        notes("long", "believed for years"),
-        # What waits for a worker or a person.
-        notes("raw", "wait to be formed; resume() does it now"),
-        row("oldest_wait", "hours", "how long the oldest of them waits", over=1.0),
-        notes("parked", "given up after failures; see retry()", over=0),
-        notes("quarantined", "open audits: out of recall until resolve(); see audits()", over=0),
-        notes(
-            "contested",
-            "another note says otherwise, and nobody settled it; see resolve()",
-            over=20,
-        ),
-        row(
-            "proposals",
-            "changes",
-            "wait because who proposed them is believed less; see proposals()",
-            over=20,
-        ),
-        row(
-            "uncounted",
-            "reports",
-            "of use that are not in these figures yet; maintain() counts them",
-            over=1000,
-        ),
-        # How notes are linked.
-        row(
-            "links_per_note",
-            "links",
-            "a note; few leave little to follow from a hit",
-            0.5 if several else None,
-        ),
-        share("orphans", "formed notes without a link either way", over=0.5 if several else None),
-        row(
-            "echo",
-            "share",
-            "share of link weight inside clusters of like notes, less what chance gives",
-            over=policy.echo,
-        ),
-        share(
-            "duplicates",
-            "notes near-identical to another; consolidate() merges what it can",
-            over=0.1,
-        ),
-        share("foreign_script", "notes in a script that the embedder does not know", over=0.05),
-        # How notes are believed and used.
-        row(
-            "confidence",
-            "share",
-            "how far notes are believed, on average",
-            0.2 if maintained else None,
-        ),
-        share("activity", f"notes used in {active} days", 0.02 if used else None),
-        share(
-            "idle_mid",
-            f"mid notes neither confirmed nor used in {idle} days",
-            over=0.5 if used else None,
-        ),
-        share("stability", f"mid and long notes not revised in {active} days", under=0.7),
-        share("plasticity", f"notes made in {active} days that changed an older one", over=0.9),
-        share("consistency", "uses that did not contradict what is so", under=0.8),
-        share(
-            "transparency",
-            "changes with cause, before and after; see check() and repair()",
-            under=1.0,
-        ),
-        share(
-            "traceability",
-            "conflicts whose other note is there; see check() and repair()",
-            under=1.0,
-        ),
-        # What models cost.
-        row("calls_per_note", "calls", "of the model, for each note that is stored", over=4),
-        row(
-            "tokens_per_note", "tokens", "read and written by the model, for each note", over=10_000
-        ),
-        row("seconds_per_note", "seconds", "waited for the model, for each note", over=30),
+    under = {"stability": 0.7, "consistency": 0.8, "transparency": 1.0, "traceability": 1.0}
+    over = {**_OVER, "echo": policy.echo}
+    if metrics.maintained:
+        over["short"], under["confidence"] = policy.most_short, 0.2
+    if metrics.clean + metrics.conflicting:
+        under["activity"], over["idle_mid"] = 0.02, 0.5
+    if len(metrics.formed) >= _FEW:
+        under["links_per_note"] = over["orphans"] = 0.5
+    days = {"active": policy.active.days, "idle": policy.idle.days}
+    return tuple(
+        Figure(
+            name,
+            metrics.value(name),
+            unit,
+            meaning.format(**days),
+            under=under.get(name),
+            over=over.get(name),
+        )
+        for name, unit, meaning in _FIGURES
     )
+
+
+_FIGURES = (
+    # What is stored.
+    ("notes", "notes", "all that are stored"),
+    ("unreadable", "notes", "damaged; see check() and repair()"),
+    ("formed", "notes", "understood and linked"),
+    ("plain", "notes", "kept as they are, not to be formed"),
+    ("archived", "notes", "set aside; restore() brings back"),
+    ("short", "notes", "believed for days unless confirmed"),
+    ("mid", "notes", "believed for weeks"),
+    ("long", "notes", "believed for years"),
+    # What waits for a worker or a person.
+    ("raw", "notes", "wait to be formed; resume() does it now"),
+    ("oldest_wait", "hours", "how long the oldest of them waits"),
+    ("parked", "notes", "given up after failures; see retry()"),
+    ("quarantined", "notes", "open audits: out of recall until resolve(); see audits()"),
+    ("contested", "notes", "another note says otherwise, and nobody settled it; see resolve()"),
+    ("proposals", "changes", "wait because who proposed them is believed less; see proposals()"),
+    ("uncounted", "reports", "of use that are not in these figures yet; maintain() counts them"),
+    # How notes are linked.
+    ("links_per_note", "links", "a note; few leave little to follow from a hit"),
+    ("orphans", "share", "share of the formed notes without a link either way"),
+    ("echo", "share", "share of link weight inside clusters of like notes, less what chance gives"),
+    (
+        "duplicates",
+        "share",
+        "share of the notes near-identical to another; consolidate() merges what it can",
+    ),
+    ("foreign_script", "share", "share of the notes in a script that the embedder does not know"),
+    # How notes are believed and used.
+    ("confidence", "share", "how far notes are believed, on average"),
+    ("activity", "share", "share of the notes used in {active} days"),
+    ("idle_mid", "share", "share of the mid notes neither confirmed nor used in {idle} days"),
+    ("stability", "share", "share of the mid and long notes not revised in {active} days"),
+    ("plasticity", "share", "share of the notes made in {active} days that changed an older one"),
+    ("consistency", "share", "share of the uses that did not contradict what is so"),
+    (
+        "transparency",
+        "share",
+        "share of the changes with cause, before and after; see check() and repair()",
+    ),
+    (
+        "traceability",
+        "share",
+        "share of the conflicts whose other note is there; see check() and repair()",
+    ),
+    # What models cost.
+    ("calls_per_note", "calls", "of the model, for each note that is stored"),
+    ("tokens_per_note", "tokens", "read and written by the model, for each note"),
+    ("seconds_per_note", "seconds", "waited for the model, for each note"),
+)
+_OVER = {
+    "unreadable": 0,
+    "oldest_wait": 1.0,
+    "parked": 0,
+    "quarantined": 0,
+    "contested": 20,
+    "proposals": 20,
+    "uncounted": 1000,
+    "duplicates": 0.1,
+    "foreign_script": 0.05,
+    "plasticity": 0.9,
+    "calls_per_note": 4,
+    "tokens_per_note": 10_000,
+    "seconds_per_note": 30,
+}
+"""The values above which to worry."""

@@ -45,12 +45,22 @@ _STATUSES: Mapping[type[AMemError], int] = {
     StoreUnavailableError: 503,
     AMemError: 500,
 }
+_REFUSALS = {
+    404: "There is no such page.",
+    405: "These pages only show what is there: they can be asked for, nothing else.",
+}
 
 
 def app(memory: AgenticMemory, location: str) -> ASGIApp:
     """The pages of a memory. location: what it is called on them."""
     pages = Pages(memory, make_environment(location))
-    failures = _Failures(pages)
+
+    def show_error(request: Request, error: Exception) -> Response:
+        status, message = _describe(error)
+        shown = {"status": status, "phrase": http.HTTPStatus(status).phrase, "what": message}
+        headers = (error.headers if isinstance(error, HTTPException) else None) or {}
+        return pages.page("error.html", shown, status, **headers)
+
     routes = [
         Route("/", pages.home, methods=["GET"]),
         Route("/namespace", pages.namespace, methods=["GET"]),
@@ -60,46 +70,25 @@ def app(memory: AgenticMemory, location: str) -> ASGIApp:
         Route("/health", pages.health, methods=["GET"]),
         Mount("/static", StaticFiles(directory=Path(__file__).with_name("static"))),
     ]
+    hosts = Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False)
+    kinds = (HTTPException, AMemError, ModuleNotFoundError, Exception)
     starlette = Starlette(
-        routes=routes,
-        middleware=[
-            Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False),
-        ],
-        exception_handlers={
-            HTTPException: failures.refused,
-            AMemError: failures.failed,
-            ModuleNotFoundError: failures.failed,
-            Exception: failures.broken,
-        },
+        routes=routes, middleware=[hosts], exception_handlers=dict.fromkeys(kinds, show_error)
     )
     return _Guarded(starlette)
 
 
-class _Failures:
-    """The page that says what went wrong."""
-
-    def __init__(self, pages: Pages) -> None:
-        self._pages = pages
-
-    def refused(self, request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        what = {
-            404: "There is no such page.",
-            405: "These pages only show what is there: they can be asked for, nothing else.",
-        }.get(error.status_code, error.detail)
-        return self._page(error.status_code, what, error.headers)
-
-    def failed(self, request: Request, error: Exception) -> Response:
-        kinds = (status for kind, status in _STATUSES.items() if isinstance(error, kind))
-        return self._page(next(kinds, 500), str(error))
-
-    def broken(self, request: Request, error: Exception) -> Response:
-        what = f"That should not have happened ({type(error).__name__}); the terminal says more."
-        return self._page(500, what)
-
-    def _page(self, status: int, what: str, headers: Mapping[str, str] | None = None) -> Response:
-        shown = {"status": status, "phrase": http.HTTPStatus(status).phrase, "what": what}
-        return self._pages.page("error.html", shown, status, **(headers or {}))
+def _describe(error: Exception) -> tuple[int, str]:
+    """The status of a page that reports an error, and what it says."""
+    match error:
+        case HTTPException():
+            return error.status_code, _REFUSALS.get(error.status_code, error.detail)
+        case AMemError() | ModuleNotFoundError():
+            statuses = (status for kind, status in _STATUSES.items() if isinstance(error, kind))
+            return next(statuses, 500), str(error)
+        case _:
+            name = type(error).__name__
+            return 500, f"That should not have happened ({name}); the terminal says more."
 
 
 class _Guarded:
