@@ -100,6 +100,9 @@ def test_for_a_note_that_cannot_be_stored_no_memory_is_made(
 ) -> None:
     assert call("add", *wrong, "-l", tmp_path / "new").exit_code == 1
     assert not (tmp_path / "new").exists()
+
+
+def test_a_file_is_no_place_for_a_memory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     result = call("add", "x", "-l", tmp_path / "file")
     assert result.exit_code == 1

@@ -17,7 +17,6 @@ from amem_integrations import AgenticMemory
 from amem_integrations.cli.services import memory_name
 from amem_integrations.view import server
 from tests.cli.console import call, fill
-from tests.stores.processes import running
 from tests.support import open_memory
 
 
@@ -42,33 +41,21 @@ def started(*arguments: str) -> Generator[tuple[subprocess.Popen[str], str]]:
         process.wait()
 
 
-# A second or two: signals, the server and the store have to end together.
+# SIGTERM is turned into what Ctrl-C does: the signal, the server and the store end together.
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no such signals")
-@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
-def test_view_shows_a_memory_until_it_is_told_to_end(tmp_path: Path, told: signal.Signals) -> None:
+def test_view_shows_a_memory_until_it_is_told_to_end(tmp_path: Path) -> None:
     with open_memory(tmp_path, embedder=None, formation="off") as memory:
         memory.add("The cache holds five hundred entries", namespace="cache")
     with started("view", "-l", str(tmp_path), "--port", "0") as (process, shown):
         assert shown.startswith(f"Showing {tmp_path.resolve()} at http://127.0.0.1:"), shown
         with urllib.request.urlopen(shown.split(" at ")[1].split()[0], timeout=60) as answer:
             assert "1 namespace, 1 note." in answer.read().decode()
-        process.send_signal(told)
+        process.send_signal(signal.SIGTERM)
         rest, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert rest == "Closed.\n"
     with open_memory(tmp_path, embedder=None) as memory:
         assert memory.count() == 1
-
-
-def test_view_does_not_open_what_another_process_has_open(tmp_path: Path) -> None:
-    hold = "store = open_here(); say('open'); sys.stdin.readline()"
-    with running(hold, tmp_path / "store") as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "open\n"
-        result = view("-l", tmp_path / "store", "--port", "0")
-    assert result.exit_code == 1
-    assert "in use" in result.output or "another process" in result.output
-    assert "Showing" not in result.output
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org"])
