@@ -20,7 +20,7 @@ _UNSET = ("AMEM_LOCATION", "AMEM_NAMESPACE", "AMEM_COLLECTION", "AMEM_API_KEY")
 
 
 def hashed(name: str) -> Any:
-    """What `stranger` asks for the embedder of a memory: these come back by their names."""
+    """The embedder of that name, in place of `resolve_embedder`, which knows no HashEmbedder."""
     return resolve_embedder(HashEmbedder(int(name.removeprefix("hash-"))))
 
 
@@ -76,6 +76,3 @@ def fill(memory: AgenticMemory, namespace: str = "shop") -> None:
         "violin": "The violin lesson moves to Tuesday",
     }.items():
         memory.add(text, key=key, namespace=namespace, speaker="Ada")
-
-
-__all__ = ["APP", "call", "commands", "examples", "fill", "found", "hashed", "kept", "printed"]
