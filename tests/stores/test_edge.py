@@ -24,7 +24,9 @@ from amem_integrations.errors import (
     StoreWriteError,
 )
 from amem_integrations.stores.edge import engine, shards
-from amem_integrations.stores.edge.shards import SPARE, Shard, translated
+from amem_integrations.stores.edge.errors import translated
+from amem_integrations.stores.edge.ownership import SPARE
+from amem_integrations.stores.edge.shards import Shard
 from amem_integrations.stores.open import Store, open_store
 from tests.stores.points import ENCODERS, id_of, point
 from tests.stores.processes import python
