@@ -14,7 +14,12 @@ from qdrant_client.conversions.conversion import GrpcToRest, RestToGrpc
 from amem_integrations.core.engine import Point, Query, SparseVector
 from amem_integrations.core.filters import EVERYTHING, Any, Not, Range, both, ids, match
 from amem_integrations.core.io import run
-from amem_integrations.errors import StoreClosedError, StoreMismatchError, StoreUnavailableError
+from amem_integrations.errors import (
+    StoreClosedError,
+    StoreError,
+    StoreMismatchError,
+    StoreUnavailableError,
+)
 from amem_integrations.stores.codec import INDEXES
 from amem_integrations.stores.server import engine, transport
 from amem_integrations.stores.server.client import ClientStore, open_client
@@ -39,6 +44,23 @@ def store(server: LoopbackServer) -> Iterator[ClientStore]:
 def test_more_points_than_fit_into_one_request_are_inserted(store: ClientStore) -> None:
     assert run(store.sync.insert([make_point(n) for n in range(150)])) == frozenset()
     assert run(store.sync.count(EVERYTHING)) == 150
+
+
+def test_a_server_is_not_asked_for_nothing_or_without_an_index(store: ClientStore) -> None:
+    engine = store.sync
+    run(engine.insert([make_point(1)]))
+    assert run(engine.get(["no uuid"])) == run(engine.scroll(EVERYTHING, limit=0)) == []
+    assert run(engine.facet("ns", EVERYTHING, limit=0)) == {}
+    assert run(engine.commit([], expect={})) == frozenset()
+    expect = {point_id(1): {"version": 1}}
+    assert run(engine.commit([], expect=expect, new=[make_point(2)])) == frozenset()
+    assert run(engine.count(EVERYTHING)) == 2
+    for ask in (
+        engine.scroll(EVERYTHING, limit=1, order_by="attempts"),
+        engine.facet("content", EVERYTHING, limit=1),
+    ):
+        with pytest.raises(StoreError, match="index"):
+            run(ask)
 
 
 def test_integers_are_compared_as_integers(store: ClientStore) -> None:

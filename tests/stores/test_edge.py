@@ -17,6 +17,7 @@ from amem_integrations.core.filters import EVERYTHING, match
 from amem_integrations.core.io import run
 from amem_integrations.errors import (
     EmbeddingError,
+    InvalidFilterError,
     StoreClosedError,
     StoreCorruptError,
     StoreError,
@@ -89,6 +90,12 @@ def test_what_was_refused_is_not_in_the_log_either(tmp_path: Path) -> None:
     store = opened(tmp_path)
     assert run(store.sync.count(match("kind", "note"))) == 0
     store.close()
+
+
+def test_a_condition_on_a_value_that_cannot_be_stored_is_refused(store: Store) -> None:
+    for value in ("\ud800", 2**70, True):
+        with pytest.raises(InvalidFilterError):
+            run(store.sync.count(match("ns", value)))
 
 
 # -- room --------------------------------------------------------------------------------------
