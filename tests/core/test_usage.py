@@ -69,6 +69,12 @@ def test_only_what_was_not_reported_is_estimated() -> None:
     assert (total.tokens_in, total.estimated) == (10, total.tokens_out)
 
 
+def test_an_answer_without_text_is_estimated_by_its_object() -> None:
+    ledger = Ledger()
+    answered(ledger, reply=ChatReply("", {"keywords": ["redis"]}))
+    assert used(ledger).total.tokens_out == estimate_tokens('{"keywords": ["redis"]}')
+
+
 @pytest.mark.parametrize("read", [True, False])
 def test_a_failed_call_is_a_call_whose_question_counts_if_it_was_read(read: bool) -> None:
     ledger = Ledger()

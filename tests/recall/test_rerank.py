@@ -77,6 +77,15 @@ def test_it_is_told_the_question_and_who_said_what() -> None:
     ]
 
 
+def test_nothing_found_asks_nobody() -> None:
+    def never(query: str, texts: list[str]) -> list[float]:
+        raise AssertionError
+
+    with open_memory(reranker=never) as memory:
+        assert memory.search("anything") == []
+        assert "recall.rerank.failed" not in memory.admin.health()
+
+
 def raising(query: str, texts: list[str]) -> list[float]:
     raise ConnectionError("secret text")
 

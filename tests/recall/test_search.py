@@ -68,6 +68,10 @@ def test_a_million_k_asks_for_no_more_than_there_is(three: Canned) -> None:
     assert three.engine.calls == ["facet", "count", "query", "get"]
 
 
+def test_a_million_k_in_an_empty_namespace_finds_nothing(canned: Canned) -> None:
+    assert find(canned, k=1_000_000) == []
+
+
 @pytest.mark.parametrize("wrong", [{"k": -1}, {"hops": -1}, {"k": 2.5}])
 def test_counts_that_mean_nothing_are_refused(canned: Canned, wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError, match=r"0 or more; got"):
