@@ -17,8 +17,8 @@ from amem_integrations.formation.steps import (
     ask_each,
     is_about_the_question,
     metered,
-    proposed,
-    settled,
+    proposals_json,
+    sort_answers,
     subject_of,
 )
 
@@ -44,8 +44,8 @@ async def batch(io: IO, run: Run) -> dict[str, Any]:
     for answered, read in await io.gather(*(_ask_group(io, run, group) for group in groups)):
         answers |= answered
         batched |= read
-    found, outcomes = await settled(io, run, answers)
-    return {**proposed(run, found), "batched": batched, "outcomes": outcomes}
+    found, outcomes = await sort_answers(io, run, answers)
+    return {**proposals_json(run, found), "batched": batched, "outcomes": outcomes}
 
 
 def _is_suspect(note: Note) -> bool:

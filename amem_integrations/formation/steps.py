@@ -112,10 +112,10 @@ async def evolve(io: IO, run: Run) -> dict[str, Any]:
 async def fuse(io: IO, run: Run) -> dict[str, Any]:
     """Propose all three in one question."""
     found, outcomes = await _ask_each_open(io, run, run.settings.analyst.fuse)
-    return {**proposed(run, found), "outcomes": outcomes}
+    return {**proposals_json(run, found), "outcomes": outcomes}
 
 
-def proposed(run: Run, found: Mapping[str, Judgement]) -> dict[str, Any]:
+def proposals_json(run: Run, found: Mapping[str, Judgement]) -> dict[str, Any]:
     """What was proposed as the state keeps it, without the steps that are switched off."""
     links = {id: each.links for id, each in found.items() if run.settings.link}
     evolutions = {id: each.evolutions for id, each in found.items() if run.settings.evolve}
@@ -144,7 +144,7 @@ async def _ask_each_open(
     io: IO, run: Run, ask: Callable[[IO, Subject], Awaitable[R]]
 ) -> tuple[dict[str, R], dict[str, Outcome]]:
     answers = await ask_each(io, run, await run.open_notes(io), ask, run.settings.mode)
-    return await settled(io, run, answers)
+    return await sort_answers(io, run, answers)
 
 
 async def ask_each(
@@ -177,7 +177,7 @@ async def ask_each(
     return {note.id: answer for note, answer in answers if answer is not None}
 
 
-async def settled(
+async def sort_answers(
     io: IO, run: Run, answers: Mapping[str, R | AnalysisError]
 ) -> tuple[dict[str, R], dict[str, Outcome]]:
     """The proposals among the answers, and the outcomes of the state with failures added."""

@@ -122,11 +122,24 @@ class _AsyncRedactor(_Redactor, AsyncCallbackHandler):
     pass
 
 
-def _redacted_answer(response: LLMResult) -> LLMResult:
-    return LLMResult(
+def _chain_start(serialized: Any, inputs: object) -> tuple[object, ...]:
+    return _picked(serialized, _CLASS), {}
+
+
+def _chain_end(outputs: object) -> tuple[object, ...]:
+    return ({},)
+
+
+def _model_start(serialized: Any, messages: Sequence[object]) -> tuple[object, ...]:
+    return _picked(serialized, _CLASS), [list[object]() for _ in messages]
+
+
+def _model_end(response: LLMResult) -> tuple[object, ...]:
+    result = LLMResult(
         generations=[[_without_text(one) for one in several] for several in response.generations],
         llm_output=_picked(response.llm_output, _ANSWER),
     )
+    return (result,)
 
 
 def _without_text(generation: object) -> ChatGeneration:
@@ -140,21 +153,18 @@ def _without_text(generation: object) -> ChatGeneration:
     )
 
 
-def _redacted_error(error: BaseException) -> tuple[object, ...]:
+def _error(error: BaseException) -> tuple[object, ...]:
     return (RedactedError(f"{type(error).__name__}; its message is left out of traces"),)
 
 
 # By event: the attribute by which a handler ignores it, and what makes its arguments.
 _EVENTS: dict[str, tuple[str, Callable[..., tuple[object, ...]]]] = {
-    "on_chain_start": ("ignore_chain", lambda chain, _: (_picked(chain, _CLASS), {})),
-    "on_chain_end": ("ignore_chain", lambda _: ({},)),
-    "on_chain_error": ("ignore_chain", _redacted_error),
-    "on_chat_model_start": (
-        "ignore_chat_model",
-        lambda model, batches: (_picked(model, _CLASS), [[] for _ in batches]),
-    ),
-    "on_llm_end": ("ignore_llm", lambda response: (_redacted_answer(response),)),
-    "on_llm_error": ("ignore_llm", _redacted_error),
+    "on_chain_start": ("ignore_chain", _chain_start),
+    "on_chain_end": ("ignore_chain", _chain_end),
+    "on_chain_error": ("ignore_chain", _error),
+    "on_chat_model_start": ("ignore_chat_model", _model_start),
+    "on_llm_end": ("ignore_llm", _model_end),
+    "on_llm_error": ("ignore_llm", _error),
 }
 
 
