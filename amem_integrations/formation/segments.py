@@ -83,25 +83,18 @@ async def segment_turn(io: IO, settings: Settings, turn: Note, *, ask: bool) -> 
     starts = sentences.idea_starts(parts)
     ranges = list(zip(starts, [*starts[1:], len(parts)], strict=True))
     segments, known, vectors = await _segments(io, turn, parts, ranges, around, {})
-    if (
-        ask
-        and not settings.analyst.needs_statistics
-        and (
-            not all(segment.verdict.sure for segment in segments)
-            or await _is_unclear(io, parts, starts, vectors)
-        )
-    ):
+    may_ask = ask and not settings.analyst.needs_statistics
+    sure = all(segment.verdict.sure for segment in segments)
+    if may_ask and (not sure or await _is_unclear(io, parts, starts, vectors)):
         offered = _offered(turn, known.values(), around)
         texts = tuple(part.text for part in parts)
         question = Turn(turn, texts, tuple(offered.values()), around.before)
         proposals = await _ask(io, settings, question)
         if proposals:
             wanted = as_ranges(proposals, len(parts))
-            proposed_ranges = [each for each, _ in wanted]
-            if proposed_ranges != ranges:
-                segments, _, vectors = await _segments(
-                    io, turn, parts, proposed_ranges, around, vectors
-                )
+            cuts = [span for span, _ in wanted]
+            if cuts != ranges:
+                segments, _, vectors = await _segments(io, turn, parts, cuts, around, vectors)
             segments = [
                 _settle(segment, proposal, offered, around, settings.ledger)
                 for segment, (_, proposal) in zip(segments, wanted, strict=True)
