@@ -95,7 +95,8 @@ def test_review_interrupts_before_the_commit(mode: Any, answer: bool) -> None:
         assert shown[raw.id]["understanding"]["keywords"]
         assert again(memory, raw).status is Status.PARKED
         calls = len(model.calls)
-        done = graph.invoke(Command(resume=answer), CONFIG)
+        resume = {raw.id: answer} if mode == "fused" else answer
+        done = graph.invoke(Command(resume=resume), CONFIG)
         assert len(model.calls) == calls
         outcome = "formed" if answer else "rejected"
         assert done["outcomes"][raw.id]["status"] == outcome
@@ -116,6 +117,17 @@ def test_a_note_in_review_is_formed_by_nobody_else() -> None:
         assert turned_down.version == raw.version
         assert memory.admin.retry() == 1
         assert again(memory, raw).status is Status.FORMED
+
+
+def test_an_analysis_that_fails_in_review_is_tried_again_later() -> None:
+    failing = chat_model(lambda text, _: judgement(text, keywords=7, tags=7, context=7))
+    with open_memory(model=failing) as memory:
+        raw = memory.add("The redis eviction policy", formation="off")
+        graph = memory.graph(review=True, checkpointer=InMemorySaver())
+        done = graph.invoke(initial_state([raw]), CONFIG)
+        assert done["outcomes"][raw.id]["status"] == "failed"
+        failed = again(memory, raw)
+        assert (failed.status, failed.attempts) == (Status.RAW, 1)
 
 
 def test_a_static_interrupt_before_commit_works_too() -> None:
