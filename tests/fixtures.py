@@ -17,9 +17,11 @@ def opened() -> Iterator[AgenticMemory]:
 
 @pytest.fixture
 def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
+    """An empty memory whose model links everything."""
     yield opened
     assert opened.admin.check() == []
-    opened.admin.forget_namespace("default")
+    for namespace in opened.namespaces():
+        opened.admin.forget_namespace(namespace)
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +47,6 @@ def shared() -> Iterator[AgenticMemory]:
 def target(shared: AgenticMemory) -> Iterator[AgenticMemory]:
     """An empty memory that has no model."""
     yield shared
+    assert shared.admin.check() == []
     for namespace in shared.namespaces():
         shared.admin.forget_namespace(namespace)
-    assert shared.admin.check() == []

@@ -1,6 +1,7 @@
-"""Audits: a note that keeps being contradicted in use leaves recall until somebody settles it.
+"""Audits: a note that keeps being contradicted in use leaves recall until somebody resolves it.
 
-Nothing is deleted, and its lineage is shown with it. Ours, not the paper's.
+Nothing is deleted. Its lineage is shown with it: where it came from and what it changed. Ours, not
+the paper's.
 """
 
 import json
@@ -41,16 +42,6 @@ class Trace:
         at: when.
         analyst: who judged so.
         reason: why, in words.
-
-    Examples:
-        >>> note = memory.add("Bea runs the bakery on Mill Road")
-        >>> other = memory.add("The bakery on Mill Road sells rye bread")
-        >>> for session in "abc":
-        ...     _ = memory.lifecycle.feedback(note, "conflict", session=session)
-        >>> _ = memory.lifecycle.maintain()
-        >>> [trace] = memory.lifecycle.audits()[0].lineage.came_from
-        >>> trace.other == other.id, trace.kind
-        (True, 'evolved')
     """
 
     note: str
@@ -76,15 +67,6 @@ class Lineage:
         changed: the changes of other notes in which it had a part.
         conflicts: when it was reported to conflict, since it last helped.
         contested_by: ids of the notes that contradict it.
-
-    Examples:
-        >>> note = memory.add("The board meets on Monday", speaker="Ada")
-        >>> for session in "abc":
-        ...     _ = memory.lifecycle.feedback(note, "conflict", session=session)
-        >>> _ = memory.lifecycle.maintain()
-        >>> lineage = memory.lifecycle.audits()[0].lineage
-        >>> lineage.speaker, len(lineage.conflicts), lineage.changed
-        ('Ada', 3, ())
     """
 
     source: str | None

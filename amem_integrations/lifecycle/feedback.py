@@ -33,52 +33,50 @@ _STOP = frozenset(word for words in lexicon.STOP.values() for word in words)
 # -- reports ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A report about notes of one namespace; fields as those of `stores.uses.Use`."""
+async def feedback(
+    io: IO,
+    namespace: Namespace,
+    notes: Sequence[str],
+    outcome: Outcome = "used",
+    *,
+    ways: Sequence[tuple[str, str]] = (),
+    session: str | None = None,
+    query: str | None = None,
+) -> int:
+    """Store a report of use, unless none of its notes exist; returns how many do.
 
-    notes: tuple[str, ...]
-    outcome: Outcome = "used"
-    ways: tuple[tuple[str, str], ...] = ()
-    session: str | None = None
-    query: str | None = None
-
-
-async def feedback(io: IO, namespace: Namespace, report: Report) -> int:
-    """Store a report, unless none of its notes exist; returns how many do.
-
+    notes, outcome, ways, session: as in `stores.uses.Use`. query: the question, as text.
     Raises InvalidInputError for an unknown outcome, more than MOST_NOTES notes, or a session or
     query that is no text.
     """
-    if report.outcome not in OUTCOMES:
+    if outcome not in OUTCOMES:
         wanted = " or ".join(map(repr, OUTCOMES))
-        raise InvalidInputError(f"outcome is {wanted}; got {report.outcome!r}.")
-    if len(report.notes) > MOST_NOTES:
+        raise InvalidInputError(f"outcome is {wanted}; got {outcome!r}.")
+    if len(notes) > MOST_NOTES:
         raise InvalidInputError(
-            f"A report is about the notes of one prompt, at most {MOST_NOTES}; got "
-            f"{len(report.notes)}."
+            f"A report is about the notes of one prompt, at most {MOST_NOTES}; got {len(notes)}."
         )
-    if report.session is not None:
-        check_text("session", report.session)
-    if report.query is not None:
-        _check_is_text("query", report.query)
-    ends = {end for way in report.ways for end in way}
-    present = await existing(io, sorted({*report.notes, *ends}), namespace)
-    notes = tuple(id for id in dict.fromkeys(report.notes) if id in present)
-    if not notes:
+    if session is not None:
+        check_text("session", session)
+    if query is not None:
+        _check_is_text("query", query)
+    ends = {end for way in ways for end in way}
+    present = await existing(io, sorted({*notes, *ends}), namespace)
+    known = tuple(id for id in dict.fromkeys(notes) if id in present)
+    if not known:
         return 0
-    query = (report.query or "").strip()[:_MAX_EMBEDDED]
+    asked = (query or "").strip()[:_MAX_EMBEDDED]
     use = Use(
         id=new_id(),
         at=io.now(),
-        notes=notes,
-        outcome=report.outcome,
-        ways=tuple(way for way in report.ways if present.issuperset(way)),
-        session=report.session,
-        query=await io.embed_query(query) if query else None,
+        notes=known,
+        outcome=outcome,
+        ways=tuple(way for way in ways if present.issuperset(way)),
+        session=session,
+        query=await io.embed_query(asked) if asked else None,
     )
     await save_use(io, namespace, use)
-    return len(notes)
+    return len(known)
 
 
 async def feedback_from_reply(
@@ -98,8 +96,8 @@ async def feedback_from_reply(
         _check_is_text("query", query)
     hits = used_in(reply, hits, query)
     if hits:
-        notes = tuple(hit.note.id for hit in hits)
-        await feedback(io, namespace, Report(notes, "used", ways_of(hits), session, query))
+        notes = [hit.note.id for hit in hits]
+        await feedback(io, namespace, notes, ways=ways_of(hits), session=session, query=query)
     return hits
 
 

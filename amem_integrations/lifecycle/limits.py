@@ -4,7 +4,6 @@ Raw notes and values are never archived. Ours, not the paper's.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from amem_integrations.core.filters import Not, both, match
@@ -27,30 +26,17 @@ def idle_time(note: Note, now: datetime) -> timedelta:
     return max(timedelta(), now - seen)
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
-    """What a note is worth keeping at hand for, in [0, 1], and why; as text it is a sentence."""
-
-    value: float
-    confidence: float
-    uses: int
-    links: int
-
-    def __str__(self) -> str:
-        return (
-            f"value {self.value:.2f}: confidence {self.confidence:.2f}, "
-            f"{self.uses} uses that helped, {self.links} links"
-        )
-
-
-def value(note: Note, links: int, now: datetime, policy: Policy = DEFAULT_POLICY) -> Value:
-    """Return .5 confidence + .3 (1 - 2^-uses) + .2 (1 - 2^-links).
+def value(
+    note: Note, links: int, now: datetime, policy: Policy = DEFAULT_POLICY
+) -> tuple[float, str]:
+    """Return .5 confidence + .3 (1 - 2^-uses) + .2 (1 - 2^-links), in [0, 1], and that in words.
 
     links: how many notes at hand the note is linked with.
     """
     trust, uses = confidence(note, now, policy), note.life.clean
     total = 0.5 * trust + 0.3 * (1 - 0.5**uses) + 0.2 * (1 - 0.5**links)
-    return Value(total, trust, uses, links)
+    why = f"value {total:.2f}: confidence {trust:.2f}, {uses} uses that helped, {links} links"
+    return total, why
 
 
 def choose_excess(
@@ -72,19 +58,19 @@ def choose_excess(
                 linked[note.id].add(link.to)
                 linked[link.to].add(note.id)
     found: dict[str, str] = {}
-    rest: list[tuple[Value, Note]] = []
+    rest: list[tuple[float, str, Note]] = []
     for note in filter(_is_movable, at_hand.values()):
         idle = idle_time(note, now)
         if max_age is not None and idle > max_age and note.tier is not Tier.LONG:
             why = f"neither said, confirmed nor used for {idle.days} days"
             found[note.id] = f"{why}; {max_age.days} days may pass"
         else:
-            rest.append((value(note, len(linked[note.id]), now, policy), note))
+            rest.append((*value(note, len(linked[note.id]), now, policy), note))
     if max_notes is not None:
         excess = max(0, len(at_hand) - len(found) - max_notes)
-        rest.sort(key=lambda pair: (pair[0].value, pair[1].created_at, pair[1].id))
-        for worth, note in rest[:excess]:
-            found[note.id] = f"{len(at_hand)} notes where {max_notes} have room; {worth}"
+        rest.sort(key=lambda valued: (valued[0], valued[2].created_at, valued[2].id))
+        for _, why, note in rest[:excess]:
+            found[note.id] = f"{len(at_hand)} notes where {max_notes} have room; {why}"
     return found
 
 

@@ -59,13 +59,6 @@ class Maintained:
         audited: notes put under audit.
         applied: proposals applied.
         left: whether there is more to do.
-
-    Examples:
-        >>> note = memory.add("Tea is served at four")
-        >>> _ = memory.lifecycle.feedback(note, session="monday")
-        >>> done = memory.lifecycle.maintain()
-        >>> done.uses, done.archived, done.left
-        (1, 0, False)
     """
 
     uses: int = 0
@@ -273,8 +266,7 @@ class _Work:
         await self._update_tenure(notes.values())
 
     async def _update_tenure(self, notes: Iterable[Note]) -> None:
-        moved = await update_tenure(self._io, notes, self._policy, self._analyst)
-        self._add(tiers=moved.tiers, pruned=moved.pruned)
+        self._add(**await update_tenure(self._io, notes, self._policy, self._analyst))
 
     async def _sweep(self) -> bool:
         """Update all notes, if that is due, page by page from where the last sweep stopped."""

@@ -5,8 +5,9 @@ Ours, not the paper's.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from amem_integrations.core.io import IO
@@ -181,48 +182,39 @@ def is_worn_out(link: Link, now: datetime, policy: Policy) -> bool:
 # -- applying both ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """How many notes changed their tier, and how many links were removed."""
-
-    tiers: int = 0
-    pruned: int = 0
-
-    def __add__(self, other: "Moved") -> "Moved":
-        return Moved(self.tiers + other.tiers, self.pruned + other.pruned)
-
-
-async def update_tenure(io: IO, notes: Iterable[Note], policy: Policy, analyst: str) -> Moved:
+async def update_tenure(
+    io: IO, notes: Iterable[Note], policy: Policy, analyst: str
+) -> Counter[str]:
     """Remove worn-out links and change tiers of `notes` where that is due, as revisions.
 
-    Raw notes are skipped; a note that keeps changing is left to the next time.
+    Returns the number of changed `tiers` and of `pruned` links. Raw notes are skipped; a note that
+    keeps changing is left to the next time.
     """
-    total = Moved()
+    total = Counter[str]()
     for note in notes:
-        moved = await _update(io, note, policy, analyst)
-        total += moved
-        if moved != Moved():
+        if moved := await _update(io, note, policy, analyst):
+            total += moved
             # Let other tasks of the event loop run.
             await io.sleep(0)
     return total
 
 
-async def _update(io: IO, note: Note, policy: Policy, analyst: str) -> Moved:
-    total = Moved()
+async def _update(io: IO, note: Note, policy: Policy, analyst: str) -> Counter[str]:
+    total = Counter[str]()
     for _ in range(ROUNDS):
         now = io.now()
         if note.status not in SETTLED:
             break
         if after := _pruned(note, now, policy, analyst):
-            moved = Moved(pruned=len(note.outgoing) - len(after.outgoing))
+            moved = Counter(pruned=len(note.outgoing) - len(after.outgoing))
         elif after := await _tiered(io, note, now, policy, analyst):
-            moved = Moved(tiers=1)
+            moved = Counter(tiers=1)
         else:
             break
         if await change_notes(io, [(note, after)]):
             total += moved
             note = after
-            if moved.tiers:
+            if moved["tiers"]:
                 break
         elif found := (await load(io, [note.id], note.namespace)).get(note.id):
             note = found

@@ -9,7 +9,7 @@ from amem_integrations.core.note import Hit, Note, check_text
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle import consolidation, maintenance
 from amem_integrations.lifecycle.consolidation import SIMILARITY, Consolidation
-from amem_integrations.lifecycle.feedback import Report, feedback, feedback_from_reply, ways_of
+from amem_integrations.lifecycle.feedback import feedback, feedback_from_reply, ways_of
 from amem_integrations.lifecycle.maintenance import Maintained
 from amem_integrations.memory.operations import (
     NamespaceLike,
@@ -66,8 +66,9 @@ class Lifecycle(Review):
             >>> memory.lifecycle.feedback(hits, query="When is tea?", session="monday")
             1
         """
-        home, report = _report(notes, outcome, query, session, namespace)
-        return await feedback(io, home, report)
+        home, ids, hits = _reported(notes, namespace)
+        ways = ways_of(hits)
+        return await feedback(io, home, ids, outcome, ways=ways, session=session, query=query)
 
     afeedback = async_form(feedback)
 
@@ -108,7 +109,7 @@ class Lifecycle(Review):
             check_type(hit, Hit, "the hits of a search, in a list")
         if not given:
             return []
-        home, _ = _report(given, "used", query, session, None)
+        home, _, _ = _reported(given, None)
         return await feedback_from_reply(io, home, given, reply, query, session)
 
     afeedback_from_reply = async_form(feedback_from_reply)
@@ -270,13 +271,10 @@ class Lifecycle(Review):
         return await consolidation.apply(io, self._wiring.settings, plan, self._policy)
 
 
-def _report(
-    notes: Reported,
-    outcome: Outcome,
-    query: str | None,
-    session: str | None,
-    namespace: NamespaceLike | None,
-) -> tuple[Namespace, Report]:
+def _reported(
+    notes: Reported, namespace: NamespaceLike | None
+) -> tuple[Namespace, list[str], list[Hit]]:
+    """Return the namespace and the ids of the notes, and the hits among them."""
     if isinstance(notes, str | Note | Hit):
         notes = [notes]
     check_type(notes, Iterable, "notes, their ids or hits, one or a list")
@@ -290,5 +288,4 @@ def _report(
             f"notes of {len(homes)} namespaces."
         )
     hits = [each for each in given if isinstance(each, Hit)]
-    ids = tuple(id for id, _ in addresses)
-    return homes.pop(), Report(ids, outcome, ways_of(hits), session, query)
+    return homes.pop(), [id for id, _ in addresses], hits

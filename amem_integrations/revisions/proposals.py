@@ -22,12 +22,9 @@ from amem_integrations.core.note import OPPOSING, Note, Status
 from amem_integrations.core.usage import Ledger
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.revisions.change import (
-    ROUNDS,
     Pair,
     change_note,
-    change_notes,
     change_until_done,
-    kept_changing,
     understood_anew,
 )
 from amem_integrations.revisions.contradiction import contradicted, is_outdated
@@ -195,16 +192,26 @@ async def accept(io: IO, proposal: Proposal, believe: Believe, *, settled: bool)
             f"The proposal {proposal.id} does not wait any more; it was settled, or one of its "
             "notes was changed or forgotten."
         )
-    for _ in range(ROUNDS):
-        notes = await load(io, [proposal.cause, proposal.target], proposal.namespace)
-        if len(notes) < 2:
-            raise NoteNotFoundError(f"A note of the proposal {proposal.id} was forgotten.")
-        cause, target = notes[proposal.cause], notes[proposal.target]
-        after = _evolved(io, proposal, cause, target, believe)
-        if after is target or await change_notes(io, [(target, after)]):
-            break
-    else:
-        raise kept_changing(f"Note {proposal.target} kept changing while it was being changed")
+    notes = await load(io, [proposal.cause, proposal.target], proposal.namespace)
+    if len(notes) < 2:
+        raise NoteNotFoundError(f"A note of the proposal {proposal.id} was forgotten.")
+    cause, target = notes[proposal.cause], notes[proposal.target]
+
+    async def evolve(note: Note) -> Note:
+        if proposal.evolution is None:
+            return note
+        if note.status is not Status.FORMED:
+            raise InvalidInputError(f"Note {note.id} is {note.status}; only a formed one evolves.")
+        return understood_anew(
+            note,
+            cause,
+            proposal.evolution,
+            io.now(),
+            proposal.analyst,
+            proposal.sources,
+            same=note.version == proposal.version,
+            trust=believe(cause),
+        )
 
     async def contradict(note: Note) -> Note:
         return contradicted(
@@ -217,27 +224,11 @@ async def accept(io: IO, proposal: Proposal, believe: Believe, *, settled: bool)
             reason=proposal.reason,
         )
 
+    after = await change_note(io, target, evolve, "changed")
     if proposal.contradicts:
         after = await change_note(io, after, contradict, "contradicted")
     await io.engine.delete(ids([proposal.id]))
     return after
-
-
-def _evolved(io: IO, proposal: Proposal, cause: Note, target: Note, believe: Believe) -> Note:
-    if proposal.evolution is None:
-        return target
-    if target.status is not Status.FORMED:
-        raise InvalidInputError(f"Note {target.id} is {target.status}; only a formed one evolves.")
-    return understood_anew(
-        target,
-        cause,
-        proposal.evolution,
-        io.now(),
-        proposal.analyst,
-        proposal.sources,
-        same=target.version == proposal.version,
-        trust=believe(cause),
-    )
 
 
 async def reject(io: IO, proposal: Proposal) -> bool:

@@ -4,8 +4,7 @@ History is replayed revision by revision, both as it was and as it would have be
 note wrote goes, and with it the sentences that were written where its words could be read.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,9 +29,6 @@ _SET_ASIDE = (Status.ARCHIVED, Status.QUARANTINED)
 _LASTING = (REPEATS, *OPPOSING)
 # How a note stands does not rest on its having been formed; what caps its trust does.
 _UNFORMED = tuple(name for name in STANDING if name != "trust")
-_WORD = re.compile(r"\w+")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af]")
-_SHORTEST = 4
 
 
 @dataclass(frozen=True)
@@ -289,37 +285,3 @@ def _rewrite(revision: Revision, before: _Moment, after: _Moment) -> Revision:
     }
     read = revision.kind == "evolved" and before.carries
     return replace(revision, changes=changes, reason="" if read else revision.reason)
-
-
-# -- words that a note passed on -------------------------------------------------------------
-
-
-def lost_words(before: Note, after: Note, source: Note | None) -> frozenset[str]:
-    """Return the words that `after` lost with what was taken back of the note `source`.
-
-    An analysis names the notes it read, but what it read on them may have come from others;
-    `retract` follows such words from note to note.
-    """
-    lost = _words(_understood(before)) - _words((after.content, *_understood(after)))
-    return lost if source is None else lost & _words((source.content, *_understood(source)))
-
-
-def has_words(note: Note, lost: frozenset[str]) -> bool:
-    """Return whether what was understood of the note has one of the words, and its text has not."""
-    return bool(lost & _words(_understood(note)) - _words((note.content,)))
-
-
-def _understood(note: Note) -> tuple[str, ...]:
-    reasons = (link.reason for link in note.outgoing)
-    return (note.context, *note.keywords, *note.tags, *reasons)
-
-
-def _words(texts: Iterable[str]) -> frozenset[str]:
-    """What tells texts apart: longer words, numbers, and pairs of unspaced characters."""
-    found: set[str] = set()
-    for run in _WORD.findall(" ".join(texts).casefold()):
-        if _UNSPACED.search(run):
-            found.update(run[at : at + 2] for at in range(len(run) - 1))
-        elif len(run) >= _SHORTEST or any(char.isdigit() for char in run):
-            found.add(run)
-    return frozenset(found)

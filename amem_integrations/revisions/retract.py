@@ -5,7 +5,8 @@ to it go. A note that was understood in its light becomes raw, to be formed anew
 was distilled from it goes.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from amem_integrations.core.analysis import BY_STATISTICS
@@ -17,13 +18,16 @@ from amem_integrations.core.note import DISTILS, Note, Revision, Status
 from amem_integrations.revisions.change import ROUNDS, change_note, kept_changing, revised
 from amem_integrations.revisions.contradiction import contradicting_notes, valid_from
 from amem_integrations.revisions.proposals import concerning
-from amem_integrations.revisions.replay import has_words, lost_words, took_part, without
+from amem_integrations.revisions.replay import took_part, without
 from amem_integrations.stores.codec import as_read, micros, revision_point, within
 from amem_integrations.stores.read import influenced_by, linking_to, load, revisions
 from amem_integrations.stores.write import embedded_points, known_vectors
 
 _ACTIVE = (Status.RAW, Status.FORMED, Status.PARKED)
 _NOTHING = frozenset[str]()
+_WORD = re.compile(r"\w+")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af]")
+_SHORTEST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ async def retract(
         for reader in readers.values():
             # What it says itself is its own, even where it has read it again elsewhere.
             own = stays and reader.id == note_id
-            if not own and has_words(reader, lost):
+            if not own and _has_words(reader, lost):
                 taken_back, further = await _retract_from(
                     io, reader.id, carrier, source, namespace, analyst, there=True
                 )
@@ -150,7 +154,7 @@ async def _retract_from(
             unformed = (owner,) if rest.status is Status.RAW is not note.status else ()
             evolutions = sum(revision.kind == "evolved" for revision in took)
             links = len(note.outgoing) - len(rest.outgoing)
-            return Retraction(evolutions, links, unformed), lost_words(note, rest, source)
+            return Retraction(evolutions, links, unformed), _lost_words(note, rest, source)
     raise kept_changing(f"Note {owner} kept changing while a note it drew on was taken back")
 
 
@@ -194,6 +198,39 @@ async def rewrite(
     return True
 
 
+# -- words that a note passed on -------------------------------------------------------------
+
+
+def _lost_words(before: Note, after: Note, source: Note | None) -> frozenset[str]:
+    """Return the words that `after` lost with what was taken back of the note `source`.
+
+    An analysis names the notes it read, but what it read on them may have come from others.
+    """
+    lost = _words(_understood(before)) - _words((after.content, *_understood(after)))
+    return lost if source is None else lost & _words((source.content, *_understood(source)))
+
+
+def _has_words(note: Note, lost: frozenset[str]) -> bool:
+    """Return whether what was understood of the note has one of the words, and its text has not."""
+    return bool(lost & _words(_understood(note)) - _words((note.content,)))
+
+
+def _understood(note: Note) -> tuple[str, ...]:
+    reasons = (link.reason for link in note.outgoing)
+    return (note.context, *note.keywords, *note.tags, *reasons)
+
+
+def _words(texts: Iterable[str]) -> frozenset[str]:
+    """What tells texts apart: longer words, numbers, and pairs of unspaced characters."""
+    found: set[str] = set()
+    for run in _WORD.findall(" ".join(texts).casefold()):
+        if _UNSPACED.search(run):
+            found.update(run[at : at + 2] for at in range(len(run) - 1))
+        elif len(run) >= _SHORTEST or any(char.isdigit() for char in run):
+            found.add(run)
+    return frozenset(found)
+
+
 # -- without forgetting the note -------------------------------------------------------------
 
 
@@ -207,13 +244,6 @@ class Undone:
         evolutions: how many changes of them were undone.
         links: how many links were removed.
         unformed: ids of those that were understood in its light and are to be formed anew.
-
-    Examples:
-        >>> first = memory.add("A cache would fix the slow product page", session="s1")
-        >>> second = memory.add("Then a cache for the product page", session="s1")
-        >>> undone = memory.lifecycle.revert_cause(second)
-        >>> str(undone.note.status), undone.links
-        ('plain', 1)
     """
 
     note: Note

@@ -55,12 +55,17 @@ class Lived:
         self.days += days
         return self.memory.lifecycle.maintain(self.namespace)
 
-    def link(self, source: str, to: str, weight: float = 0.5, kind: str = "related") -> None:
-        """Have one note link to another, as if a model had said so."""
+    def link(
+        self,
+        source: str,
+        to: str,
+        weight: float = 0.5,
+        kind: str = "related",
+        change: str = "formed",
+    ) -> None:
+        """Have one note link to another, by a change of this kind."""
         before = self.note(source)
-        link = Link(source, to, "a model said so", self.days(), kind, weight)
+        link = Link(source, to, "for a test", self.days(), kind, weight)
         links = (*(each for each in before.outgoing if each.to != to), link)
-        after = revised(
-            before, replace(before, links=links), "formed", source, self.days(), "tests"
-        )
+        after = revised(before, replace(before, links=links), change, source, self.days(), "tests")
         assert run(change_notes(io_of(self.memory), [(before, after)]))

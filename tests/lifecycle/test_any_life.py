@@ -14,12 +14,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from amem_integrations import AgenticMemory, Link, Note, Policy, Status
+from amem_integrations import AgenticMemory, Note, Policy, Status
 from amem_integrations.core.io import run
 from amem_integrations.core.status import NEW
 from amem_integrations.lifecycle.audits import audit
 from amem_integrations.lifecycle.consolidation import Consolidation
-from amem_integrations.revisions.change import change_notes, revised
 from amem_integrations.revisions.proposals import contest
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import load_all_notes
@@ -27,7 +26,7 @@ from tests.lifecycle.days import START, Days, Lived
 from tests.support import chat_model, io_of, judgement, open_memory, wiring_of
 
 EXAMPLES = int(os.environ.get("AMEM_TEST_EXAMPLES", "6"))
-# So that one use is enough for a bridge, two occasions for a tier, two conflicts for an audit.
+# So that one use is enough for a co-use link, two occasions for a tier, two conflicts for an audit.
 POLICY = Policy(co_used=1, occasions=2, in_a_row=2, repeated=2)
 TEXTS = ("The redis cache holds 512 entries.",) * 2 + (
     "Memcached instead of redis is an option.",
@@ -68,16 +67,6 @@ class Story(Lived):
         found = run(load_all_notes(io_of(self.memory), within((self.namespace,))))
         return {note.id: note for note in found}
 
-    def bind(self, source: str, to: str, weight: float, kind: str = "co-use") -> None:
-        """Give one note a link to another, as a change of its own."""
-        before = self.note(source)
-        link = Link(source, to, "for a test", self.days(), kind, weight)
-        links = (*(each for each in before.outgoing if each.to != to), link)
-        after = revised(
-            before, replace(before, links=links), "co-used", source, self.days(), "tests"
-        )
-        assert run(change_notes(io_of(self.memory), [(before, after)]))
-
     def equals(self) -> list[Note]:
         """The four as they have to be equal again."""
         held = self.notes()
@@ -98,7 +87,7 @@ class Story(Lived):
     # -- what can happen: each returns what undoes it, or None where there is nothing to do ----
 
     def helped(self, one: int, other: int) -> Undo | None:
-        """Used together with success, and maintained: counters, links, bridges, tiers."""
+        """Used together with success, and maintained: counters, weights, co-use links, tiers."""
         undo = self.back()
         self.use(*dict.fromkeys((self.ids[one], self.ids[other])), query="redis", days=3)
         self.maintain()
@@ -116,7 +105,7 @@ class Story(Lived):
         if one == other or self.note(self.ids[one]).status is not Status.FORMED:
             return None
         undo = self.back()
-        self.bind(self.ids[one], self.ids[other], 0.02)
+        self.link(self.ids[one], self.ids[other], 0.02, "co-use", "co-used")
         self.maintain(days=1)
         return undo
 
@@ -135,7 +124,7 @@ class Story(Lived):
         if one == other:
             return None
         undo = self.back()
-        self.bind(self.ids[one], self.ids[other], 0.9, "corrects")
+        self.link(self.ids[one], self.ids[other], 0.9, "corrects", "co-used")
         settings = wiring_of(self.memory).settings
         run(
             contest(

@@ -17,30 +17,27 @@ def links(*pairs: str) -> list[Link]:
     return [Link(one, other, "x", NOW) for one, other in pairs]
 
 
-def test_links_within_clusters_only_are_a_echo_index() -> None:
-    halves = {"a": 0, "b": 0, "c": 1, "d": 1}
-    assert echo_index(halves, links("ab", "cd")) == pytest.approx(0.5)
-    thirds = {**halves, "e": 2, "f": 2}
-    assert echo_index(thirds, links("ab", "cd", "ef")) == pytest.approx(2 / 3)
+HALVES = {"a": 0, "b": 0, "c": 1, "d": 1}
+THIRDS = {**HALVES, "e": 2, "f": 2}
+WEAK = Link("a", "c", "x", NOW, weight=0.01)
 
 
-def test_links_across_clusters_are_none() -> None:
-    halves = {"a": 0, "b": 0, "c": 1, "d": 1}
-    assert echo_index(halves, links("ac", "bd")) == pytest.approx(-0.5)
-    assert echo_index(halves, links("ab", "cd", "ac", "bd")) == pytest.approx(0.0)
-
-
-def test_one_cluster_and_no_links_are_none_either() -> None:
-    assert echo_index({"a": 0, "b": 0}, links("ab")) == 0.0
-    assert echo_index({"a": 0, "b": 1}, []) == 0.0
-
-
-def test_the_weight_of_links_counts() -> None:
-    halves = {"a": 0, "b": 0, "c": 1, "d": 1}
-    weak = Link("a", "c", "x", NOW, weight=0.01)
-    assert echo_index(halves, [*links("ab", "cd"), weak]) > echo_index(
-        halves, links("ab", "cd", "ac")
-    )
+@pytest.mark.parametrize(
+    ("clusters", "links", "expected"),
+    [
+        (HALVES, links("ab", "cd"), 0.5),
+        (THIRDS, links("ab", "cd", "ef"), 2 / 3),
+        (HALVES, links("ac", "bd"), -0.5),
+        (HALVES, links("ab", "cd", "ac", "bd"), 0.0),
+        (HALVES, [*links("ab", "cd"), WEAK], 0.495),
+        ({"a": 0, "b": 0}, links("ab"), 0.0),
+        ({"a": 0, "b": 1}, [], 0.0),
+    ],
+)
+def test_the_echo_index_is_the_share_of_link_weight_inside_clusters(
+    clusters: dict[str, int], links: list[Link], expected: float
+) -> None:
+    assert echo_index(clusters, links) == pytest.approx(expected, abs=1e-3)
 
 
 def test_vectors_that_are_alike_are_a_cluster() -> None:

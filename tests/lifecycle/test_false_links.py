@@ -119,12 +119,3 @@ def test_after_twenty_uses_the_false_links_are_pruned_and_the_true_ones_are_not(
 ) -> None:
     assert lived.kept(true=False) <= 0.1
     assert lived.kept(true=True) >= 0.9
-
-
-def test_a_pruned_link_can_be_brought_back(lived: Lived) -> None:
-    left = {(link.source, link.to) for _, link in lived.after}
-    gone = next(link for _, link in lived.before if (link.source, link.to) not in left)
-    history = lived.memory.history(gone.source, namespace=HOME)
-    pruned = next(each for each in history if each.kind == "pruned")
-    back = lived.memory.revert(gone.source, namespace=HOME, only=pruned.version)
-    assert gone.to in {link.to for link in back.outgoing}

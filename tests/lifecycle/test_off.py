@@ -77,11 +77,3 @@ def test_searching_costs_the_same_with_and_without(model: bool) -> None:
     on = calls_of(search, model=model, lifecycle=True)
     assert off == on
     assert off["get"] == off["facet"] == 1
-
-
-def test_nothing_is_computed_of_what_is_found() -> None:
-    with open_memory() as memory:
-        memory.add_many([{"content": text, "source": "import"} for text in TEXTS])
-        for hit in memory.search("What holds the redis cache?"):
-            assert hit.note.confidence == 1.0
-            assert not hit.why.keys() & {"source", "asking", "doubt", "superseded"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amem_integrations.core.note import CORRECTS, Link, Note, Status, make_note, note_id
-from amem_integrations.lifecycle.merge import differ, statement_of, tokens
+from amem_integrations.lifecycle.merge import differ, statement_of
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 OTHER = note_id(("a",), "other")
@@ -70,45 +70,39 @@ def test_a_word_a_number_or_an_order_makes_another_fact(one: str, other: str) ->
     assert statement_of(formed(one)) != statement_of(formed(other))
 
 
-def test_i_is_somebody_else_for_another_speaker() -> None:
-    assert statement_of(formed("I like tea", speaker="ana")) != statement_of(
-        formed("I like tea", speaker="bob")
-    )
-    assert statement_of(formed("Tea is fine", speaker="ana")) == statement_of(
-        formed("Tea is fine", speaker="bob")
-    )
+TOMORROW = NOW + timedelta(days=1)
 
 
-def test_today_is_another_day_on_another_day() -> None:
-    days = [NOW, NOW + timedelta(days=1)]
-    first, second = (formed("The office is closed today", occurred_at=day) for day in days)
-    assert statement_of(first) != statement_of(second)
-    again = formed("The office is closed today", occurred_at=NOW + timedelta(hours=1))
-    assert statement_of(first) == statement_of(again)
-
-
-def test_today_of_no_known_day_is_like_no_other() -> None:
-    texts = (formed("The office is closed today", key=key) for key in "ab")
-    assert len({statement_of(note) for note in texts}) == 2
-
-
-def test_what_happened_on_two_days_happened_twice() -> None:
-    days = [NOW, NOW + timedelta(days=1)]
-    first, second = (formed("Ana visited Bob", occurred_at=day) for day in days)
-    assert statement_of(first) != statement_of(second)
-    first, second = (formed("Ana lives in Rome", occurred_at=day) for day in days)
-    assert statement_of(first) == statement_of(second)
-
-
-def test_she_may_be_somebody_else_in_another_session() -> None:
-    sessions = [formed("She lives in Rome", session=name) for name in ("one", "two")]
-    assert statement_of(sessions[0]) != statement_of(sessions[1])
+@pytest.mark.parametrize(
+    ("text", "one", "other", "same"),
+    [
+        ("I like tea", {"speaker": "ana"}, {"speaker": "bob"}, False),
+        ("Tea is fine", {"speaker": "ana"}, {"speaker": "bob"}, True),
+        ("The office is closed today", {"occurred_at": NOW}, {"occurred_at": TOMORROW}, False),
+        (
+            "The office is closed today",
+            {"occurred_at": NOW},
+            {"occurred_at": NOW + timedelta(hours=1)},
+            True,
+        ),
+        # Of no known day.
+        ("The office is closed today", {"key": "a"}, {"key": "b"}, False),
+        ("Ana visited Bob", {"occurred_at": NOW}, {"occurred_at": TOMORROW}, False),
+        ("Ana lives in Rome", {"occurred_at": NOW}, {"occurred_at": TOMORROW}, True),
+        ("She lives in Rome", {"session": "one"}, {"session": "two"}, False),
+    ],
+)
+def test_speaker_day_and_session_count_where_the_words_depend_on_them(
+    text: str, one: dict[str, Any], other: dict[str, Any], same: bool
+) -> None:
+    assert (statement_of(formed(text, **one)) == statement_of(formed(text, **other))) is same
 
 
 @pytest.mark.parametrize(
     "fields",
     [
         {"status": Status.RAW},
+        {"links": (Link(OTHER, note_id(("a",), "k"), "no longer", NOW, CORRECTS),)},
         {"status": Status.QUARANTINED},
         {"value_json": "{}"},
         {"parts": (12,)},
@@ -119,21 +113,15 @@ def test_she_may_be_somebody_else_in_another_session() -> None:
         {"content": "..."},
     ],
 )
-def test_what_is_kept_otherwise_or_disputed_is_not_merged(fields: dict[str, Any]) -> None:
+def test_values_and_disputed_notes_are_not_merged(fields: dict[str, Any]) -> None:
     assert statement_of(replace(formed("Ana is here"), **fields)) is None
-
-
-def test_a_note_that_is_corrected_or_corrects_is_not_merged() -> None:
-    note = formed("The cache holds 512 entries")
-    corrected = Link(OTHER, note.id, "no longer", NOW, CORRECTS)
-    assert statement_of(replace(note, links=(corrected,))) is None
 
 
 @pytest.mark.parametrize(
     "text",
     ["ok", "Ana swims", "Yes, at ten o'clock", "No, that is wrong", "好的，周五见面吧", "太棒了！"],
 )
-def test_an_answer_or_a_word_or_two_say_nothing_by_themselves(text: str) -> None:
+def test_a_mere_answer_or_two_words_are_not_merged(text: str) -> None:
     assert statement_of(formed(text)) is None
 
 
@@ -143,7 +131,3 @@ def test_other_metadata_or_an_older_note_kept_plain_keep_two_apart() -> None:
     assert differ(note, replace(note, metadata_json='{"a":1}'))
     assert not differ(replace(note, metadata_json='{"a":1}'), note)
     assert differ(replace(note, status=Status.PLAIN), note)
-
-
-def test_an_acronym_is_a_word_of_its_own() -> None:
-    assert tokens("The IT budget") == ("IT", "budget")

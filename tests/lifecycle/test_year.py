@@ -1,8 +1,7 @@
-"""A simulated year: what a memory that lives by use keeps, believes, finds, and sets aside.
+"""A simulated year: what a memory that lives by use keeps, believes, finds, and archives.
 
-Once with an analyst that says what contradicts what, once with statistics only, where whoever
-corrects a fact says which notes that supersedes. Each is held against the same year in a memory
-whose lifecycle is off. It takes some seconds, as a year is long.
+An analyst says what contradicts what. The year is compared with the same year in a memory whose
+lifecycle is off. It takes some seconds, as a year is long.
 """
 
 from collections.abc import Iterator
@@ -44,22 +43,16 @@ class Lived:
         return [known[hit.note.content] for hit in hits if hit.note.content in known]
 
 
-@pytest.fixture(scope="module", params=["analyst", "supersedes"])
-def lived(request: pytest.FixtureRequest) -> Iterator[Lived]:
-    explicit = request.param == "supersedes"
+@pytest.fixture(scope="module")
+def lived() -> Iterator[Lived]:
     with ExitStack() as opened:
         memories: list[AgenticMemory] = []
         years: list[Year] = []
         for lifecycle in (POLICY, False):
-            judged: dict[str, Any] = {}
-            if not explicit:
-                model = chat_model(story.analyst, model_name="year-analyst")
-                judged = {"model": model, "neighbours": 12}
-            days = Days()
-            memory = open_memory(lifecycle=lifecycle, clock=days, **judged)
+            days, model = Days(), chat_model(story.analyst, model_name="year-analyst")
+            memory = open_memory(lifecycle=lifecycle, clock=days, model=model, neighbours=12)
             opened.enter_context(memory)
-            on = lifecycle is not False
-            years.append(story.live(memory, days, explicit=explicit, lifecycle=on))
+            years.append(story.live(memory, days, lifecycle=lifecycle is not False))
             memories.append(memory)
         yield Lived(memories[0], years[0], memories[1])
 

@@ -85,15 +85,12 @@ class Year:
     """How many notes there were at hand after any maintenance, at most."""
 
 
-def live(memory: AgenticMemory, days: Days, *, explicit: bool, lifecycle: bool) -> Year:
-    """The whole year. explicit: who corrects a fact says which notes that supersedes.
-
-    lifecycle: whether somebody reports what came of the notes, and maintains.
-    """
+def live(memory: AgenticMemory, days: Days, *, lifecycle: bool) -> Year:
+    """The whole year. lifecycle: whether somebody reports what came of notes, and maintains."""
     year = Year(days)
     for session in range(SESSIONS):
         days += FORTNIGHT
-        _session(memory, year, session, explicit)
+        _session(memory, year, session)
         if lifecycle:
             _uses(memory, year, session)
             memory.lifecycle.maintain(HOME)
@@ -109,7 +106,7 @@ def at_hand(memory: AgenticMemory) -> int:
     return sum(each.status not in hidden for each in memory.recent(namespace=HOME, limit=500))
 
 
-def _session(memory: AgenticMemory, year: Year, session: int, explicit: bool) -> None:
+def _session(memory: AgenticMemory, year: Year, session: int) -> None:
     def say(text: str, **more: Any) -> Note:
         year.days.now += timedelta(minutes=1)
         speaker = SPEAKERS[session % len(SPEAKERS)]
@@ -125,9 +122,7 @@ def _session(memory: AgenticMemory, year: Year, session: int, explicit: bool) ->
             year.old.setdefault(name, []).append(say(old[turn]).id)
         turn, hits = divmod(session - CORRECTED_IN - place, 5)
         if hits == 0 and 0 <= turn < len(new):
-            supersedes = year.old[name] if explicit and turn == 0 else None
-            said = say(new[turn], supersedes=supersedes)
-            year.new.setdefault(name, []).append(said.id)
+            year.new.setdefault(name, []).append(say(new[turn]).id)
             year.corrected_at.setdefault(name, year.days.now)
     if session == RIGHT_IN - 1:
         year.wrong = say(WRONG).id

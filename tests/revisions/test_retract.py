@@ -26,13 +26,6 @@ def test_an_evolution_is_undone() -> None:
     assert [each.kind for each in left.chain] == ["formed"]
 
 
-def test_what_an_evolution_had_dropped_comes_back() -> None:
-    story = Story()
-    story.formed("cache", "lru")
-    story.evolved("gone", keywords=("redis",))
-    assert story.without("gone").note.keywords == ("cache", "lru")
-
-
 def test_forgetting_the_first_of_two_causes_keeps_what_the_second_added() -> None:
     story = Story()
     story.formed("cache")
@@ -47,16 +40,6 @@ def test_forgetting_the_first_of_two_causes_keeps_what_the_second_added() -> Non
     }
 
 
-def test_forgetting_the_second_of_two_causes_keeps_the_first() -> None:
-    story = Story()
-    story.formed("cache")
-    story.evolved("first", keywords=("cache", "lru"), context="On eviction.")
-    story.evolved("gone", keywords=("redis",), context="On redis.")
-    left = story.without("gone")
-    assert left.note.keywords == ("cache", "lru")
-    assert left.note.context == "On eviction."
-
-
 def test_a_context_written_before_is_kept_and_one_written_after_is_not() -> None:
     story = Story()
     story.formed("cache", context="On memory.")
@@ -66,16 +49,6 @@ def test_a_context_written_before_is_kept_and_one_written_after_is_not() -> None
     left = story.without("gone")
     assert left.note.context == "On eviction."
     assert left.note.keywords == ("cache", "policy")
-    assert "redis" not in left.text()
-
-
-def test_a_context_written_where_only_keywords_were_the_other_s_is_not_kept() -> None:
-    story = Story()
-    story.formed("cache", context="On memory.")
-    story.evolved("gone", keywords=("cache", "redis"))
-    story.evolved("later", context="On memory, known for redis.", reason="redis came up again")
-    left = story.without("gone")
-    assert left.note.context == "On memory."
     assert "redis" not in left.text()
 
 
@@ -122,14 +95,6 @@ def test_a_link_to_it_is_gone_from_the_note_and_from_its_history() -> None:
     assert left.note.keywords == ("cache", "lru")
 
 
-def test_a_link_that_was_the_only_one_leaves_no_change_of_links() -> None:
-    story = Story()
-    story.formed(links=["gone"])
-    left = story.without("gone")
-    assert "links" not in left.chain[0].changes
-    assert left.note.status is Status.FORMED
-
-
 def test_a_note_formed_in_its_light_is_to_be_formed_anew() -> None:
     story = Story()
     story.formed("redis", context="On redis.", links=["a"], sources=["a", "gone"])
@@ -142,15 +107,6 @@ def test_a_note_formed_in_its_light_is_to_be_formed_anew() -> None:
     assert left.chain == []
 
 
-def test_an_evolution_judged_in_its_light_is_undone_whoever_caused_it() -> None:
-    story = Story()
-    story.formed("cache")
-    story.evolved("b", sources=["gone", "c"], keywords=("cache", "redis"), reason="as gone says")
-    left = story.without("gone")
-    assert left.note.keywords == ("cache",)
-    assert "gone" not in left.text()
-
-
 def test_a_caller_s_update_after_it_was_formed_keeps_the_update() -> None:
     story = Story()
     story.formed("redis", context="On redis.", sources=["gone"])
@@ -161,28 +117,6 @@ def test_a_caller_s_update_after_it_was_formed_keeps_the_update() -> None:
     assert left.chain[0].changes == {
         "content": Change("The cache is full", "The cache was emptied")
     }
-
-
-def test_a_note_formed_again_without_it_stays_formed() -> None:
-    story = Story()
-    story.formed("redis", context="On redis.", sources=["gone"])
-    story.updated("The cache was emptied")
-    story.formed("emptied", context="On emptying.")
-    left = story.without("gone")
-    assert left.note == story.note
-    assert "redis" not in left.text()
-
-
-def test_its_text_does_not_come_back_with_a_reverted_later_change() -> None:
-    story = Story()
-    story.formed("cache", context="On memory.")
-    story.evolved("gone", keywords=("cache", "redis"), context="On redis.")
-    story.evolved("later", keywords=("cache", "lru"), context="On eviction.")
-    story.reverted()
-    assert story.note.context == "On redis."
-    left = story.without("gone")
-    assert (left.note.keywords, left.note.context) == (("cache",), "On memory.")
-    assert "redis" not in left.text()
 
 
 def test_its_text_does_not_come_back_when_its_undoing_was_undone() -> None:

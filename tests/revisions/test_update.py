@@ -2,96 +2,83 @@
 
 import pytest
 
-from amem_integrations import Status
+from amem_integrations import AgenticMemory, Status
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
-from tests.support import again, chat_model, open_memory
+from tests.support import again, open_memory
 
 
-def test_new_content_is_formed_again_and_takes_back_what_the_old_had_caused() -> None:
-    with open_memory(model=chat_model()) as memory:
-        old = memory.add("The redis cache")
-        note = memory.add("Memcached instead")
-        updated = memory.update(note, "Violin lesson")
-        assert (updated.id, updated.content) == (note.id, "Violin lesson")
-        assert "Memcached" not in updated.keywords
-        keywords = again(memory, old).keywords
-        assert "seen-Memcached" not in keywords
-        assert "seen-Violin" in keywords
-        assert [r.kind for r in memory.history(note)] == ["formed", "updated", "formed"]
-        assert memory.search("violin", hops=0)[0].note.id == note.id
-        assert memory.admin.check() == []
+def test_new_content_is_formed_again_and_takes_back_what_the_old_had_caused(
+    memory: AgenticMemory,
+) -> None:
+    old = memory.add("The redis cache")
+    note = memory.add("Memcached instead")
+    updated = memory.update(note, "Violin lesson")
+    assert (updated.id, updated.content) == (note.id, "Violin lesson")
+    assert "Memcached" not in updated.keywords
+    keywords = again(memory, old).keywords
+    assert "seen-Memcached" not in keywords
+    assert "seen-Violin" in keywords
+    assert [r.kind for r in memory.history(note)] == ["formed", "updated", "formed"]
+    assert memory.search("violin", hops=0)[0].note.id == note.id
 
 
-def test_an_update_that_changes_nothing_is_none() -> None:
-    with open_memory() as memory:
-        note = memory.add("The redis cache", metadata={"a": 1})
-        assert memory.update(note, note.content) == note
-        assert memory.update(note, metadata={"a": 1}) == note
+def test_an_update_that_changes_nothing_is_none(target: AgenticMemory) -> None:
+    note = target.add("The redis cache", metadata={"a": 1})
+    assert target.update(note, note.content) == note
+    assert target.update(note, metadata={"a": 1}) == note
 
 
-def test_metadata_can_be_changed_alone() -> None:
-    with open_memory() as memory:
-        note = memory.add("The redis cache", metadata={"a": 1})
-        updated = memory.update(note, metadata={"a": 2, "b": None})
-        assert updated.metadata == {"a": 2, "b": None}
-        assert updated.keywords == note.keywords
-        assert updated.created_at == note.created_at
-        assert updated.updated_at > note.updated_at
-        assert memory.search("redis", filter={"metadata.a": 2})[0].note.id == note.id
-        assert memory.search("redis", filter={"metadata.a": 1}) == []
+def test_metadata_can_be_changed_alone(target: AgenticMemory) -> None:
+    note = target.add("The redis cache", metadata={"a": 1})
+    updated = target.update(note, metadata={"a": 2, "b": None})
+    assert updated.metadata == {"a": 2, "b": None}
+    assert updated.keywords == note.keywords
+    assert updated.created_at == note.created_at
+    assert updated.updated_at > note.updated_at
+    assert target.search("redis", filter={"metadata.a": 2})[0].note.id == note.id
+    assert target.search("redis", filter={"metadata.a": 1}) == []
 
 
-def test_adding_under_a_key_that_exists_updates_that_note() -> None:
-    with open_memory() as memory:
-        first = memory.add("The redis cache", key="k")
-        second = memory.add("Memcached instead", key="k")
-        assert (second.id, second.content, memory.count()) == (first.id, "Memcached instead", 1)
+def test_an_evolution_can_be_reverted_and_that_too(memory: AgenticMemory) -> None:
+    note = memory.add("The redis cache")
+    memory.add("Memcached instead")
+    evolved = again(memory, note)
+    reverted = memory.revert(note)
+    assert (reverted.keywords, reverted.context) == (note.keywords, note.context)
+    assert memory.history(note)[-1].kind == "reverted"
+    assert memory.revert(note).keywords == evolved.keywords
 
 
-def test_an_evolution_can_be_reverted_and_that_too() -> None:
-    with open_memory(model=chat_model()) as memory:
-        note = memory.add("The redis cache")
-        memory.add("Memcached instead")
-        evolved = again(memory, note)
-        reverted = memory.revert(note)
-        assert (reverted.keywords, reverted.context) == (note.keywords, note.context)
-        assert memory.history(note)[-1].kind == "reverted"
-        assert memory.revert(note).keywords == evolved.keywords
-        assert memory.admin.check() == []
+def test_old_content_comes_back_with_what_was_understood_of_it(memory: AgenticMemory) -> None:
+    memory.add("The violin lesson")
+    note = memory.add("The redis cache")
+    memory.update(note, "Memcached instead")
+    back = memory.revert(note, to_version=note.version)
+    assert back.content == note.content
+    assert back.keywords == note.keywords
+    assert [link.to for link in back.outgoing] == [link.to for link in note.outgoing]
 
 
-def test_old_content_comes_back_with_what_was_understood_of_it() -> None:
-    with open_memory(model=chat_model()) as memory:
-        memory.add("The violin lesson")
-        note = memory.add("The redis cache")
-        memory.update(note, "Memcached instead")
-        back = memory.revert(note, to_version=note.version)
-        assert back.content == note.content
-        assert back.keywords == note.keywords
-        assert [link.to for link in back.outgoing] == [link.to for link in note.outgoing]
-        assert memory.admin.check() == []
+def test_what_an_update_takes_out_of_the_note_itself_stays_out_of_its_history(
+    memory: AgenticMemory,
+) -> None:
+    note = memory.add("The redis cache")
+    other = memory.add("Memcached instead")
+    assert [each.cause for each in memory.history(note)] == [note.id, other.id]
+    memory.update(note, "Valkey in front")
+    kinds = {each.version: each.kind for each in memory.history(note)}
+    taken_back = memory.history(note)[0].version + 1
+    assert "retracted" in kinds.values()
+    assert taken_back not in kinds
 
 
-def test_what_an_update_takes_out_of_the_note_itself_stays_out_of_its_history() -> None:
-    with open_memory(model=chat_model()) as memory:
-        note = memory.add("The redis cache")
-        other = memory.add("Memcached instead")
-        assert [each.cause for each in memory.history(note)] == [note.id, other.id]
-        memory.update(note, "Valkey in front")
-        kinds = {each.version: each.kind for each in memory.history(note)}
-        taken_back = memory.history(note)[0].version + 1
-        assert "retracted" in kinds.values()
-        assert taken_back not in kinds
-
-
-def test_undoing_the_forming_parks_the_note() -> None:
-    with open_memory(model=chat_model()) as memory:
-        note = memory.add("The redis cache")
-        reverted = memory.revert(note, to_version=1)
-        assert (reverted.status, reverted.keywords) == (Status.PARKED, ())
-        assert memory.resume() == 0
-        assert memory.admin.retry() == 1
-        assert again(memory, note).keywords == note.keywords
+def test_undoing_the_forming_parks_the_note(memory: AgenticMemory) -> None:
+    note = memory.add("The redis cache")
+    reverted = memory.revert(note, to_version=1)
+    assert (reverted.status, reverted.keywords) == (Status.PARKED, ())
+    assert memory.resume() == 0
+    assert memory.admin.retry() == 1
+    assert again(memory, note).keywords == note.keywords
 
 
 def test_nothing_to_undo_is_an_error() -> None:
@@ -101,23 +88,13 @@ def test_nothing_to_undo_is_an_error() -> None:
             memory.revert(note)
 
 
-def test_notes_that_are_not_there() -> None:
-    with open_memory() as memory:
-        note = memory.add("The redis cache")
-        for missing in ("no-such-id", "", "'; drop", note.id.upper() + "x"):
-            assert memory.get(missing) is None
-            with pytest.raises(NoteNotFoundError, match="namespace"):
-                memory.update(missing, "x")
-            with pytest.raises(NoteNotFoundError):
-                memory.history(missing)
-            with pytest.raises(NoteNotFoundError):
-                memory.revert(missing)
-
-
-async def test_updates_and_reverts_asynchronously() -> None:
-    async with open_memory(model=chat_model()) as memory:
-        note = await memory.aadd("The redis cache")
-        await memory.aupdate(note, "Memcached instead")
-        back = await memory.arevert(note, to_version=note.version)
-        assert back.content == "The redis cache"
-        assert [r.kind for r in await memory.ahistory(note)][-1] == "reverted"
+def test_notes_that_are_not_there(target: AgenticMemory) -> None:
+    note = target.add("The redis cache")
+    for missing in ("no-such-id", "", "'; drop", note.id.upper() + "x"):
+        assert target.get(missing) is None
+        with pytest.raises(NoteNotFoundError, match="namespace"):
+            target.update(missing, "x")
+        with pytest.raises(NoteNotFoundError):
+            target.history(missing)
+        with pytest.raises(NoteNotFoundError):
+            target.revert(missing)

@@ -1,37 +1,21 @@
 """What one note does to others follows how far it is believed, and can be undone as a whole."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from amem_integrations import AgenticMemory, Note, Status
 from amem_integrations.core.io import run
-from amem_integrations.core.status import STANDING
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.lifecycle.audits import audit
 from amem_integrations.lifecycle.confidence import confidence
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
-from amem_integrations.stores.codec import state_of
 from amem_integrations.stores.read import load_points
+from tests.lifecycle.days import START, Days
 from tests.support import again, chat_model, io_of, links_everything, open_memory
-
-START = datetime(2026, 3, 2, tzinfo=UTC)
-
-
-class Now:
-    """A clock that stands until it is moved."""
-
-    def __init__(self) -> None:
-        self.at = START
-
-    def __call__(self) -> datetime:
-        return self.at
 
 
 def contradicts_and_evolves(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
@@ -40,20 +24,13 @@ def contradicts_and_evolves(text: str, candidates: list[dict[str, Any]]) -> dict
 
 
 @pytest.fixture(scope="module")
-def clock() -> Now:
-    return Now()
-
-
-@pytest.fixture(scope="module")
-def opened(clock: Now) -> Iterator[AgenticMemory]:
-    model = chat_model(links_everything)
-    with open_memory(model=model, lifecycle=True, clock=clock) as memory:
+def opened() -> Iterator[AgenticMemory]:
+    with open_memory(model=chat_model(), lifecycle=True, clock=Days()) as memory:
         yield memory
 
 
 @pytest.fixture
-def memory(opened: AgenticMemory, clock: Now) -> Iterator[AgenticMemory]:
-    clock.at = START
+def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
     yield opened
     assert opened.admin.check() == []
     opened.admin.forget_namespace("default")
@@ -96,23 +73,16 @@ def test_an_accepted_proposal_is_applied(memory: AgenticMemory) -> None:
     assert memory.lifecycle.proposals() == []
 
 
-def test_a_rejected_proposal_is_gone_and_cannot_be_accepted(memory: AgenticMemory) -> None:
-    honest, _ = doubtful(memory)
-    [proposal] = memory.lifecycle.proposals()
-    assert memory.lifecycle.reject(proposal)
-    assert not memory.lifecycle.reject(proposal)
-    with pytest.raises(InvalidInputError, match="does not wait"):
-        memory.lifecycle.accept(proposal)
-    assert again(memory, honest).keywords == honest.keywords
-
-
-def test_rejecting_what_was_proposed_earlier_leaves_what_is_proposed_now(
+def test_only_what_waits_now_can_be_rejected_or_accepted(
     memory: AgenticMemory,
 ) -> None:
     doubtful(memory)
     [proposal] = memory.lifecycle.proposals()
     assert not memory.lifecycle.reject(replace(proposal, version=proposal.version - 1))
     assert memory.lifecycle.proposals() == [proposal]
+    assert memory.lifecycle.reject(proposal)
+    with pytest.raises(InvalidInputError, match="does not wait"):
+        memory.lifecycle.accept(proposal)
 
 
 async def test_the_async_forms_do_the_same(memory: AgenticMemory) -> None:
@@ -194,32 +164,12 @@ def test_undoing_what_a_note_did_leaves_no_trace_in_others(memory: AgenticMemory
     assert (found.status, found.outgoing) == (Status.PLAIN, ())
     assert hostile.id in [hit.note.id for hit in memory.search("Poison for everyone")]
     assert all(each.status is not Status.RAW for each in memory.recent())
-
-
-def test_undoing_it_twice_changes_nothing_more(memory: AgenticMemory) -> None:
-    memory.add("The redis cache", source="assistant")
-    hostile = memory.add("Poison for everyone", source="user")
-    memory.lifecycle.revert_cause(hostile)
-    before = everything(memory, "")
+    # A second time changes nothing more, and once it is formed the note takes part again.
     undone = memory.lifecycle.revert_cause(hostile)
     assert (undone.notes, undone.evolutions, undone.links, undone.unformed) == ((), 0, 0, ())
-    assert everything(memory, "") == before
-
-
-async def test_the_async_form_undoes_as_well(memory: AgenticMemory) -> None:
-    old = await memory.aadd("The redis cache", source="assistant")
-    undone = await memory.lifecycle.arevert_cause(
-        await memory.aadd("Poison for everyone", source="user")
-    )
-    assert undone.notes == (old.id,)
-
-
-def test_a_note_takes_part_again_once_it_is_formed(memory: AgenticMemory) -> None:
-    old = memory.add("The redis cache", source="assistant")
-    note = memory.add("Poison for everyone", source="user")
-    memory.lifecycle.revert_cause(note)
-    assert memory.form(note).status is Status.FORMED
-    assert "seen-Poison" in again(memory, old).keywords
+    assert everything(memory, hostile.id) == left
+    assert memory.form(hostile).status is Status.FORMED
+    assert "Poison" in everything(memory, hostile.id)
 
 
 def test_a_note_whose_doings_were_undone_stays_so_when_another_is_taken_back(
@@ -234,95 +184,16 @@ def test_a_note_whose_doings_were_undone_stays_so_when_another_is_taken_back(
     assert "seen-Poison" not in again(memory, old).keywords
 
 
-# -- operations and their undoing --------------------------------------------------------------
-
-
-TEXTS = ("The redis cache", "The violin lesson", "The postgres table")
-Undo = Callable[[], Any]
-
-
-@pytest.fixture(scope="module")
-def bare() -> Iterator[AgenticMemory]:
-    """Without a model: what it changes, it changes because somebody says so."""
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 0, 3, 1), (3, 1, 0, 2)])
+def test_what_several_notes_did_is_undone_in_any_order(order: tuple[int, ...]) -> None:
     with open_memory(link=False, evolve=False) as memory:
-        yield memory
-
-
-def supersede(memory: AgenticMemory, note: Note, mark: int) -> Undo:
-    new = memory.add(f"Otherwise {mark}", supersedes=note)
-    return lambda: memory.forget(new)
-
-
-def supersede_and_withdraw(memory: AgenticMemory, note: Note, mark: int) -> Undo:
-    new = memory.add(f"Otherwise {mark}", supersedes=note)
-    return lambda: memory.lifecycle.revert_cause(new)
-
-
-def put_under_audit(memory: AgenticMemory, note: Note, mark: int) -> Undo:
-    if again(memory, note).status is not Status.FORMED:
-        return lambda: None
-    run(audit(io_of(memory), again(memory, note), f"why {mark}"))
-    return lambda: memory.lifecycle.resolve(note, "keep")
-
-
-def retire(memory: AgenticMemory, note: Note, mark: int) -> Undo:
-    if again(memory, note).status is not Status.FORMED:
-        return lambda: None
-    version = again(memory, note).version
-    run(audit(io_of(memory), again(memory, note), f"why {mark}"))
-    memory.lifecycle.resolve(note, "retire")
-    return lambda: memory.revert(note, to_version=version)
-
-
-def reword(memory: AgenticMemory, note: Note, mark: int) -> Undo:
-    version = again(memory, note).version
-    memory.update(note, f"Reworded {mark}")
-    return lambda: memory.revert(note, to_version=version)
-
-
-OPERATIONS = (supersede, supersede_and_withdraw, put_under_audit, retire, reword)
-
-
-def state(memory: AgenticMemory, note: Note) -> list[Any]:
-    found = again(memory, note)
-    understood = [found.content, found.keywords, found.tags, found.context]
-    return [
-        *understood,
-        [each.to for each in found.outgoing],
-        found.status,
-        state_of(found, STANDING),
-    ]
-
-
-@settings(max_examples=6, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(OPERATIONS), st.sampled_from([0, 1])), max_size=4))
-def test_operations_followed_by_their_undoing_give_back_equal_notes(
-    bare: AgenticMemory, done: list[tuple[Any, int]]
-) -> None:
-    bare.admin.forget_namespace("default")
-    notes = [bare.add(text) for text in TEXTS]
-    before = [state(bare, note) for note in notes]
-    undos = [operation(bare, notes[which], place) for place, (operation, which) in enumerate(done)]
-    for undo in reversed(undos):
-        undo()
-    assert [state(bare, note) for note in notes] == before
-    assert bare.admin.check() == []
-
-
-@settings(max_examples=6, deadline=None)
-@given(st.permutations(range(4)))
-def test_what_several_notes_did_is_undone_in_any_order(
-    bare: AgenticMemory, order: list[int]
-) -> None:
-    bare.admin.forget_namespace("default")
-    old = bare.add(TEXTS[0])
-    before = state(bare, old)
-    days = [START + timedelta(days=each) for each in (3, 1, 4, 2)]
-    new = [bare.add(f"From {day}", occurred_at=day, supersedes=old) for day in days]
-    left = {note.id: day for note, day in zip(new, days, strict=True)}
-    for place in order:
-        assert again(bare, old).valid_until == min(left.values())
-        bare.lifecycle.revert_cause(new[place])
-        del left[new[place].id]
-    assert state(bare, old) == before
-    assert bare.admin.check() == []
+        old = memory.add("The redis cache")
+        days = [START + timedelta(days=each) for each in (3, 1, 4, 2)]
+        new = [memory.add(f"From {day}", occurred_at=day, supersedes=old) for day in days]
+        left = {note.id: day for note, day in zip(new, days, strict=True)}
+        for place in order:
+            assert again(memory, old).valid_until == min(left.values())
+            memory.lifecycle.revert_cause(new[place])
+            del left[new[place].id]
+        assert again(memory, old).valid_until is None
+        assert memory.admin.check() == []

@@ -1,12 +1,37 @@
-"""What is settled comes out the same whatever keeps it."""
+"""Maintenance, audits, proposals and merging do the same on every engine."""
 
 import pytest
 
 from amem_integrations import Status
 from amem_integrations.core.io import run
+from amem_integrations.core.status import Tier
 from amem_integrations.lifecycle.audits import audit
+from tests.lifecycle.days import Days, Lived
 from tests.lifecycle.engines import KINDS, open_on
 from tests.support import again, chat_model, io_of, links_everything
+
+WORDS = ("cache", "violin", "rent", "garden")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_maintenance_does_the_same_on_every_engine(kind: str) -> None:
+    days = Days()
+    with open_on(kind, clock=days, formation="off", lifecycle=True) as memory:
+        lived = Lived(memory, days, "a")
+        said = {"session": "s", "speaker": "ann"}
+        ids = [lived.add(f"The {word} of {word}s", **said) for word in WORDS]
+        for id in ids:
+            run(io_of(memory).engine.patch(id, {"status": str(Status.PLAIN)}))
+        lived.link(ids[1], ids[0], 0.06)
+        for session in ("t", "u", "v"):
+            lived.use(ids[0], ids[2], session=session)
+        done = lived.maintain(30)
+        assert (done.uses, done.tiers, done.pruned, done.co_used) == (3, 2, 1, 1)
+        assert lived.note(ids[0]).tier is Tier.MID
+        assert [link.to for link in lived.note(ids[2]).outgoing] == [ids[0]]
+        assert lived.note(ids[1]).outgoing == ()
+        assert lived.maintain(0.5).uses == 0
+        assert memory.admin.check() == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
