@@ -233,7 +233,8 @@ class AgenticMemory(MemoryPart):
 
         Args:
             items: texts, or mappings with "content", "supersedes" and the keys of `NoteFields`.
-            namespace, formation: as for `add`, for all items.
+            namespace: one label or several, for all items.
+            formation: as for `add`.
             progress: called as progress(done, total) after each note.
         """
         return await operations.add(self._wiring, io, items, namespace, formation, progress)
