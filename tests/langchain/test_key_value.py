@@ -102,6 +102,9 @@ def test_namespaces_are_apart(memory: AgenticMemory) -> None:
     yours.mdelete(["a"])
     assert mine.mget(["a"]) == [1]
     assert list(yours.yield_keys()) == []
+    # A note that was not put here has its content as value.
+    memory.add("One", key="n", namespace=("kv", "yours"))
+    assert yours.mget(["n"]) == [{"content": "One"}]
     # No search of the memory finds them.
     assert memory.search("1", namespace=("kv", "mine")) == []
 

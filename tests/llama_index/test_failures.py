@@ -89,6 +89,14 @@ def test_a_memory_that_is_down_is_not_asked_for_each_message_that_waits(
     assert contents(core) == [f"Fact {n}" for n in range(7)]
 
 
+def test_a_text_that_no_note_can_hold_is_skipped_and_counted(core: AgenticMemory) -> None:
+    memory = memory_of(core)
+    memory.put_messages([user("\u200b"), user("One")])
+    assert contents(core) == ["One"]
+    assert memory.events == {"ingest.failed": 1}
+    assert memory._notes.waiting == []
+
+
 # -- a chat store, or a memory block of the caller, that fails -----------------------------------
 
 
