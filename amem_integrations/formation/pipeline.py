@@ -1,6 +1,5 @@
 """The way of a note: stored raw, then formed at once, by a worker, or by `resume`."""
 
-import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -132,6 +131,8 @@ async def form(
     except StoreError as error:
         pipeline.settings.ledger.count("formation.error")
         _LOG.warning("Formation failed (%s); the note stays raw.", loggable(error))
+        # It is formed when the store is back.
+        pipeline.wake()
     return committed
 
 
@@ -162,15 +163,8 @@ async def _run_graph(
                 break
             context = RunContext(committed=context.committed)
     finally:
-        await release(io, [n for n in notes if ended.get(n.id, _OPEN)["status"] in _RELEASED])
+        await queue.release(io, [n for n in notes if ended.get(n.id, _OPEN)["status"] in _RELEASED])
     return ended
-
-
-async def release(io: IO, notes: Sequence[Note]) -> None:
-    """Give back the leases that this memory has on notes."""
-    # If the store is out of reach, the leases run out by themselves.
-    with contextlib.suppress(StoreError):
-        await queue.release(io, notes)
 
 
 async def take(pipeline: Pipeline, io: IO) -> Batch:

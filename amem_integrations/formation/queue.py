@@ -16,6 +16,7 @@ from amem_integrations.core.filters import EVERYTHING, Condition, Not, Range, bo
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import decode
 from amem_integrations.core.note import Note, Status
+from amem_integrations.errors import StoreError
 from amem_integrations.stores.codec import micros, moment, note_from, within
 
 LEASE = timedelta(minutes=5)
@@ -38,6 +39,8 @@ NO_LEASE: Mapping[str, Any] = {"leased_by": None, "lease_until": None}
 
 # The names under which open stores of this process hold leases.
 _holders: dict[Engine, str] = {}
+# Notes whose lease could not be given back, by store.
+_unreleased: dict[Engine, list[Note]] = {}
 
 
 def _holder(engine: Engine) -> str:
@@ -51,6 +54,8 @@ def _holder(engine: Engine) -> str:
 
 async def leave(io: IO, *engines: Engine) -> None:
     """Give back whatever is leased by stores that are about to be closed."""
+    for engine in engines:
+        _unreleased.pop(engine, None)
     names = [_holders.pop(engine) for engine in {*engines} if engine in _holders]
     if names:
         leased = both(_RAW, match("leased_by", *names))
@@ -67,6 +72,7 @@ async def claim(
     most: how many, at most. without: ids to pass over. early: also those that failed and are
     not due yet.
     """
+    await release(io)
     passed = both(Not(ids(tuple(without)))) if without else EVERYTHING
     while True:
         now = io.now()
@@ -91,14 +97,19 @@ async def claim(
 
 
 async def _take(io: IO, points: Sequence[Point], mine: Mapping[str, Any]) -> list[Note]:
-    for point in points:
-        expect = {
-            "status": str(Status.RAW),
-            "version": point.payload["version"],
-            "lease_until": point.payload.get("lease_until"),
-        }
-        await io.engine.patch(point.id, mine, expect=expect)
-    held = await io.engine.get([point.id for point in points])
+    try:
+        for point in points:
+            expect = {
+                "status": str(Status.RAW),
+                "version": point.payload["version"],
+                "lease_until": point.payload.get("lease_until"),
+            }
+            await io.engine.patch(point.id, mine, expect=expect)
+        held = await io.engine.get([point.id for point in points])
+    except StoreError:
+        # Some leases may have been taken all the same.
+        _unreleased.setdefault(io.engine, []).extend(map(note_from, points))
+        raise
     return [note_from(point) for point in held if _is_leased(point, mine)]
 
 
@@ -106,15 +117,24 @@ def _is_leased(point: Point, mine: Mapping[str, Any]) -> bool:
     return all(point.payload.get(name) == value for name, value in mine.items())
 
 
-async def release(io: IO, notes: Sequence[Note]) -> None:
-    """Give the leases of notes back that are raw all the same; anyone may form them then."""
-    for note in notes:
+async def release(io: IO, notes: Sequence[Note] = ()) -> None:
+    """Give the leases of notes back that are still raw, so that anyone may form them.
+
+    Leases that cannot be given back because the store fails are given back next time.
+    """
+    left = [*_unreleased.pop(io.engine, ()), *notes]
+    while left:
         expect = {
             "status": str(Status.RAW),
-            "version": note.version,
+            "version": left[-1].version,
             "leased_by": _holder(io.engine),
         }
-        await io.engine.patch(note.id, NO_LEASE, expect=expect)
+        try:
+            await io.engine.patch(left[-1].id, NO_LEASE, expect=expect)
+        except StoreError:
+            _unreleased[io.engine] = left
+            return
+        left.pop()
 
 
 async def next_due(io: IO) -> datetime | None:

@@ -107,6 +107,7 @@ class MemoryParts:
             api_key=options.api_key,
             timeout=options.server_options.timeout,
             prefer_grpc=options.server_options.prefer_grpc,
+            grpc_port=options.server_options.grpc_port,
         )
         self.sync = SyncIO(self.store.sync, sparse, embedder, chat_model, now)
         self.asynchronous = AsyncIO(self.store.asynchronous, sparse, embedder, chat_model, now)

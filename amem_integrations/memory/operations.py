@@ -180,7 +180,7 @@ async def add(
         if formation == "background":
             wiring.wake()
         elif len(done) < len(notes):
-            await pipeline.release(io, stored)
+            await queue.release(io, stored)
 
 
 def _distinct(

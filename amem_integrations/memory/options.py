@@ -134,6 +134,7 @@ class ServerOptions:
     Attributes:
         timeout: seconds that a request may take.
         prefer_grpc: whether gRPC is used instead of HTTP.
+        grpc_port: the server's port for gRPC.
 
     Examples:
         >>> from amem_integrations import ServerOptions
@@ -143,6 +144,13 @@ class ServerOptions:
 
     timeout: float = 10.0
     prefer_grpc: bool = False
+    grpc_port: int = 6334
+
+    def __post_init__(self) -> None:
+        if not (_is_number(self.grpc_port, int) and 0 < self.grpc_port < 65_536):
+            raise InvalidInputError(
+                f"grpc_port is a port number from 1 to 65535; got {self.grpc_port!r}."
+            )
 
 
 @dataclass(frozen=True)

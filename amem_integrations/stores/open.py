@@ -76,6 +76,7 @@ def open_store(
     api_key: str | None = None,
     timeout: float = 30.0,
     prefer_grpc: bool = False,
+    grpc_port: int = 6334,
 ) -> Store:
     """Open or create a collection.
 
@@ -102,6 +103,7 @@ def open_store(
             api_key=api_key,
             timeout=timeout,
             prefer_grpc=prefer_grpc,
+            grpc_port=grpc_port,
         )
         return _described(store, encoders)
     directory = None if location is None else _directory(location)

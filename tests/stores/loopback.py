@@ -3,6 +3,11 @@
 It speaks REST, reads bodies with the client's own request models, keeps points in local mode
 and refuses what a real server refuses and local mode does not: ordering and facets without an
 index. It can also be down, slow, old, closed to strangers or busy.
+
+With several replicas it refuses what a cluster refuses (Qdrant 1.19, measured on three nodes): a
+read by majority while one replica is down, by quorum without more than half of them, a strong
+write without the fixed leader, any write without `write_factor` replicas. A read by quorum leaves
+out points on which the replicas that were asked disagree.
 """
 
 import atexit
@@ -13,7 +18,7 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -46,7 +51,18 @@ def open_at(server: "LoopbackServer", **options: Any) -> ClientStore:
 class LoopbackServer:
     """Serves until `stop`. `requests` holds (method, path, query, body) of each request."""
 
-    def __init__(self, *, version: str = "1.20.0", api_key: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        version: str = "1.20.0",
+        api_key: str | None = None,
+        replicas: int = 1,
+        write_factor: int = 1,
+    ) -> None:
+        self.replicas = [QdrantClient(":memory:") for _ in range(replicas)]
+        self.write_factor = write_factor
+        self.down: set[int] = set()
+        self.reads = 0
         self.version = version
         self.api_key = api_key
         self.delay = 0.0
@@ -55,7 +71,6 @@ class LoopbackServer:
         self.before: Callable[[str, str], None] = lambda method, path: None
         self.after: Callable[[str, str], None] = lambda method, path: None
         self.requests: list[tuple[str, str, dict[str, str], Any]] = []
-        self.backend = QdrantClient(":memory:")
         self.indexes: dict[str, dict[str, Any]] = defaultdict(dict)
         self._lock = threading.RLock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -71,7 +86,30 @@ class LoopbackServer:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
-        self.backend.close()
+        for replica in self.replicas:
+            replica.close()
+
+    @property
+    def backend(self) -> QdrantClient:
+        """A replica that is up."""
+        return self.replicas[self.up[0]]
+
+    @property
+    def up(self) -> list[int]:
+        return [number for number in range(len(self.replicas)) if number not in self.down]
+
+    def recover(self, number: int, collection: str = "amem") -> None:
+        """A replica is back, with the points of one that was up, as after a shard transfer."""
+        client, source = self.replicas[number], self.backend
+        self.down.discard(number)
+        client.delete(collection, models.FilterSelector(filter=models.Filter()))
+        records, _ = source.scroll(collection, limit=10_000, with_vectors=True)
+        points = [
+            models.PointStruct(id=each.id, vector=each.vector, payload=each.payload)
+            for each in records
+        ]
+        if points:
+            client.upsert(collection, points)
 
     def bodies(self, method: str, suffix: str) -> list[Any]:
         """The bodies of the requests whose path ends with `suffix`."""
@@ -98,17 +136,47 @@ class LoopbackServer:
         self.before(method, parts.path)
         try:
             with self._lock:
-                result = self._route(method, parts.path, body)
+                result = self._ask(method, parts.path, query, body)
+        except RefusedError as error:
+            return error.status, {}, _error(str(error))
         except ValueError as error:
             return 400, {}, _error(str(error))
         self.after(method, parts.path)
         return 200, {}, {"result": _plain(result), "status": "ok", "time": 0.0}
 
-    def _route(self, method: str, path: str, body: Any) -> Any:
+    def _ask(self, method: str, path: str, query: dict[str, str], body: Any) -> Any:
+        """The answer of those replicas that this request goes to."""
+        if method == "PUT" or path.endswith(("/points/delete", "/points/payload")):
+            return self._write(method, path, query.get("ordering", "weak"), body)
+        read = partial(self._route, method, path, body)
+        total, up = len(self.replicas), self.up
+        wanted = {"majority": total, "all": total, "quorum": total // 2 + 1}
+        needed = wanted.get(query.get("consistency", ""), 1)
+        if len(up) < needed:
+            raise RefusedError(500, f"Service internal error: {_TOO_FEW}")
+        # Another one first each time, as a cluster's nodes take turns.
+        self.reads += 1
+        asked = [up[(self.reads + turn) % len(up)] for turn in range(needed)]
+        first, *others = (read(self.replicas[number]) for number in asked)
+        if not others:
+            return first
+        plain = [_plain(each) for each in others]
+        return [each for each in _plain(first) if all(each in other for other in plain)]
+
+    def _write(self, method: str, path: str, ordering: str, body: Any) -> Any:
+        up = self.up
+        # The fixed leader of a shard is one of its replicas, here the first.
+        if ordering == "strong" and 0 in self.down:
+            raise RefusedError(503, "The leader of the shard is not available")
+        if len(up) < self.write_factor:
+            raise RefusedError(500, f"Service internal error: {_TOO_FEW}")
+        answers = [self._route(method, path, body, self.replicas[number]) for number in up]
+        return answers[0]
+
+    def _route(self, method: str, path: str, body: Any, client: QdrantClient) -> Any:
         found = re.fullmatch(r"/collections/([^/]+)(/.*)?", path)
         assert found, path
         name, rest = found[1], found[2] or ""
-        client = self.backend
         match method, rest:
             case "GET", "/exists":
                 return {"exists": client.collection_exists(name)}
@@ -179,6 +247,17 @@ class LoopbackServer:
         indexes = self.indexes[collection]
         if field not in indexes or indexes[field].type != kind:
             raise ValueError(f"Index required but not found for {field!r} of type {kind}")
+
+
+class RefusedError(Exception):
+    """What a cluster cannot do now."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+_TOO_FEW = "The replica set for shard 0 on peer 1 does not have enough active replicas"
 
 
 @cache

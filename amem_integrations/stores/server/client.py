@@ -97,6 +97,7 @@ def open_client(
     api_key: str | None = None,
     timeout: float = 10.0,
     prefer_grpc: bool = False,
+    grpc_port: int = 6334,
 ) -> ClientStore:
     """A server at `url`; without one, local mode in the directory `path`, or in memory.
 
@@ -107,7 +108,9 @@ def open_client(
     """
     if url is None:
         return _open_local(path, collection, dimension)
-    return _open_server(Server(url, api_key, timeout, prefer_grpc), collection, dimension)
+    return _open_server(
+        Server(url, api_key, timeout, prefer_grpc, grpc_port), collection, dimension
+    )
 
 
 def has_collection(

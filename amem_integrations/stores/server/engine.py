@@ -4,12 +4,28 @@ How a call reaches a server or local mode is in `transport`; `client` puts the t
 
 A write is known to have arrived by a token kept in the payload field `write`, since a server
 does not say which points a conditional upsert left alone. The field is not part of a point.
+
+Commits on a cluster, where each shard has several replicas and any node may die:
+
+- Writes have the ordering `medium`. It sends all writes of a shard through one replica that is
+  alive, and another takes over when that dies. `strong` would wait for a fixed one.
+- What a commit expects, and whether it arrived, is read by `quorum`: more than half of the replicas
+  are asked and all must agree. (`majority` needs every replica, dead ones included.) A write that
+  was acknowledged by more than half shares a replica with each quorum, so a quorum that agrees on
+  the token means that the write stands, and one without it that the write was left out.
+- Two writers that read the same version: the leader orders their writes, the second one's condition
+  fails on every replica, and its read-back finds no token.
+- A writer that is cut off with a minority of the replicas gets an error and not an acknowledgement.
+  What it wrote there is replaced when the replica is recovered from the others.
+- A read-back that meets an older copy: the replicas disagree, and a quorum leaves such points out.
+  They must not count as gone (the caller would take back what they caused), so they are looked for
+  on any replica, and read again until the replicas agree; if they do not, StoreUnavailableError.
 """
 
 import uuid
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from qdrant_client import models
 
@@ -29,7 +45,18 @@ from amem_integrations.stores.server.filters import to_filter
 from amem_integrations.stores.server.transport import Call, Caller
 
 T = TypeVar("T")
-Ask: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
+
+
+class Ask(NamedTuple):
+    """A way to call the client's methods on one collection, and to wait between calls."""
+
+    call: Call
+    collection: str
+    pause: Callable[[float], Coroutine[Any, Any, None]]
+
+    def __call__(self, name: str, **arguments: Any) -> Coroutine[Any, Any, Any]:
+        return self.call(name, collection_name=self.collection, **arguments)
+
 
 DENSE = "dense"
 SPARSE = "bm25"
@@ -37,6 +64,9 @@ WRITE = "write"
 # Other writers may follow before a token is read back; theirs then stand before it.
 _TOKENS_KEPT = 8
 _INSERTED_AT_ONCE = 64
+# How often points are read on which replicas disagree.
+_READS = 5
+_BETWEEN_READS = 0.1
 # Further digits of a score are chance: local mode has others in another thread.
 _DIGITS = 6
 
@@ -183,7 +213,7 @@ class ClientEngine:
 
     async def _perform(self, operation: Callable[[Ask], Coroutine[Any, Any, T]]) -> T:
         def on_collection(call: Call) -> Coroutine[Any, Any, T]:
-            return operation(partial(call, collection_name=self._collection))
+            return operation(Ask(call, self._collection, self._caller.pause))
 
         return await self._caller.perform(on_collection)
 
@@ -234,7 +264,7 @@ async def _commit(
 
 
 async def _write(ask: Ask, name: str, **arguments: Any) -> None:
-    ordering = models.WriteOrdering.STRONG
+    ordering = models.WriteOrdering.MEDIUM
     result = await ask(name, wait=True, ordering=ordering, **arguments)
     if result.status is not models.UpdateStatus.COMPLETED:
         raise StoreUnavailableError(
@@ -262,18 +292,34 @@ def _unchanged(id: str, fields: Fields) -> Condition:
 
 
 async def _stored(wanted: Iterable[str], ask: Ask, *expected: Fields) -> dict[str, dict[str, Any]]:
-    """Write tokens, and what something is expected of, as most replicas have them."""
+    """Write tokens, and what something is expected of, of the points that exist.
+
+    Raises StoreUnavailableError if the replicas disagree.
+    """
     known = [id for id in dict.fromkeys(wanted) if is_id(id)]
     if not known:
         return {}
-    records = await ask(
+    retrieve = partial(
+        ask,
         "retrieve",
-        ids=known,
         with_payload=sorted({WRITE, *(name for fields in expected for name in fields)}),
         with_vectors=False,
-        consistency=models.ReadConsistencyType.MAJORITY,
     )
-    return {str(record.id): record.payload or {} for record in records}
+    found: dict[str, dict[str, Any]] = {}
+    for turn in range(_READS):
+        await ask.pause(turn * _BETWEEN_READS)
+        records = await retrieve(ids=known, consistency=models.ReadConsistencyType.QUORUM)
+        found |= {str(record.id): record.payload or {} for record in records}
+        known = [id for id in known if id not in found]
+        # A point on which replicas disagree is missing from the answer, like one that is gone.
+        if known and (records := await retrieve(ids=known)):
+            known = [str(record.id) for record in records]
+            continue
+        return found
+    raise StoreUnavailableError(
+        f"The replicas disagree about {len(known)} of the points that were read, so it is not "
+        "certain what is stored. Nothing is lost; try again when all nodes are up and recovered."
+    )
 
 
 # -- points and queries ----------------------------------------------------------------------

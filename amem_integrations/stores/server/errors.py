@@ -43,6 +43,7 @@ class Server:
     api_key: str | None = field(default=None, repr=False)
     timeout: float = 10.0
     prefer_grpc: bool = False
+    grpc_port: int = 6334
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -153,6 +154,8 @@ def _from_status(error: UnexpectedResponse, where: str, server: Server) -> Store
     said = _redact(_said(error.content), server)
     if "no space left" in said.lower():
         return StoreWriteError(f"{where} has no space left: {said}")
+    if _lacks_replicas(said):
+        return StoreUnavailableError(_few_replicas(where, said))
     if status == 429 or status >= 500:
         return StoreUnavailableError(f"{where} answers with status {status}: {said}")
     return StoreError(f"{where} refused a request with status {status}: {said}")
@@ -169,7 +172,21 @@ def _from_code(error: grpc.RpcError, where: str, server: Server) -> StoreError:
         return StoreUnavailableError(_down(f"{where} (gRPC)", details))
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
         return StoreUnavailableError(f"{where} has too many requests to serve. Try later.")
+    if _lacks_replicas(details):
+        return StoreUnavailableError(_few_replicas(where, details))
     return StoreError(f"{where} refused a request with {code.name}: {details}")
+
+
+def _lacks_replicas(said: str) -> bool:
+    return any(sign in said.lower() for sign in ("replica", "consistency", "leader"))
+
+
+def _few_replicas(where: str, said: str) -> str:
+    return (
+        f"{where}: too few nodes of the cluster are up ({said}). Writing needs more than half of "
+        "the replicas of each shard. Start the nodes that are down. One node may fail if the "
+        "collection has three replicas (replication_factor 3, write_consistency_factor 2)."
+    )
 
 
 def _slow(where: str, server: Server) -> str:

@@ -11,6 +11,7 @@ import logging
 import os
 import ssl
 import threading
+import time
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -45,6 +46,8 @@ class Caller(Protocol):
     """Performs operations; local mode lets nothing else happen in between."""
 
     async def perform(self, operation: Operation[T]) -> T: ...
+
+    async def pause(self, seconds: float) -> None: ...
 
     async def close(self) -> None: ...
 
@@ -92,6 +95,10 @@ class ServerCaller:
         self._lifetime.check()
         return await operation(self._call)
 
+    async def pause(self, seconds: float) -> None:
+        # The sync form: it never suspends.
+        time.sleep(seconds)  # noqa: ASYNC251
+
     async def close(self) -> None:
         self.close_now()
 
@@ -122,6 +129,9 @@ class AsyncServerCaller:
     async def perform(self, operation: Operation[T]) -> T:
         self._lifetime.check()
         return await operation(self._call)
+
+    async def pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
     async def close(self) -> None:
         keeper = self._keepers.get(asyncio.get_running_loop())
@@ -180,6 +190,7 @@ def _options(server: Server, context: ssl.SSLContext) -> dict[str, Any]:
         "url": server.url,
         "timeout": server.seconds,
         "prefer_grpc": server.prefer_grpc,
+        "grpc_port": server.grpc_port,
         "check_compatibility": False,
         "verify": context,
     }
@@ -233,6 +244,9 @@ class LocalCaller:
     async def perform(self, operation: Operation[T]) -> T:
         return self.perform_now(operation)
 
+    async def pause(self, seconds: float) -> None:
+        """Does nothing: there is one replica, which nobody else changes."""
+
     def perform_now(self, operation: Operation[T]) -> T:
         with self._lock:
             self._lifetime.check()
@@ -260,6 +274,9 @@ class ThreadedLocalCaller:
 
     async def perform(self, operation: Operation[T]) -> T:
         return await asyncio.to_thread(self._local.perform_now, operation)
+
+    async def pause(self, seconds: float) -> None:
+        """As in `LocalCaller`."""
 
     async def close(self) -> None:
         await asyncio.to_thread(self._local.close_now)
