@@ -1,13 +1,14 @@
-"""`amem eval qa`: questions answered from memory, ours and others', scored as the paper scores."""
+"""`amem eval qa`: questions answered from memory, scored as the paper scores."""
 
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from amem_integrations import __version__
 from amem_integrations.cli import eval_tables, terminal
 from amem_integrations.cli.demo import data_file
 from amem_integrations.cli.options import Embedder, Json, Model
@@ -16,7 +17,7 @@ from amem_integrations.evaluation.formats import read_dataset
 from amem_integrations.evaluation.recall import timed
 
 # Only what asking to help needs: the rest measures, and takes its time to load.
-Readers = Literal["model", "extractive", "oracle", "shuffled"]
+Readers = Literal["model", "extractive"]
 _SIDE_BY_SIDE = 8
 
 
@@ -49,24 +50,12 @@ def qa(
     max_calls: Annotated[
         int | None, typer.Option(min=0, help="Stop after so many calls of the model.")
     ] = None,
-    budget_usd: Annotated[
-        float | None, typer.Option(min=0, metavar="USD", help="Stop when this is spent.")
-    ] = None,
-    price: Annotated[
-        str | None,
-        typer.Option(metavar="IN,OUT", help="Dollars for a million tokens, in and out."),
-    ] = None,
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Questions side by side. [8 with a model, else 1]")
     ] = None,
     judge: Annotated[
         bool, typer.Option("--judge", help="Have the model judge the answers besides.")
     ] = False,
-    draw_map: Annotated[
-        bool,
-        typer.Option("--map", help="Draw notes before and after evolution, by t-SNE (plots)."),
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Of whatever is drawn.")] = 0,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be asked of the model.")
     ] = False,
@@ -84,12 +73,12 @@ def qa(
 ) -> None:
     """Answer questions from memory and score the answers.
 
-    The report has them beside the paper's tables.
-    Answers are kept in the directory --out: the same command goes on where it was interrupted,
-    and asks nothing twice.
+    The report has them beside the paper's numbers.
+    Answers, and notes that a model formed, are kept in the directory --out: the same command goes
+    on where it was interrupted.
     """
     from amem_integrations.evaluation.metrics import library
-    from amem_integrations.evaluation.qa.model import Limits, LineStore, MeteredModel
+    from amem_integrations.evaluation.qa.model import LimitedModel, LineStore, fingerprint
     from amem_integrations.evaluation.qa.report import as_dict, save, setup_of
     from amem_integrations.evaluation.qa.run import Run, scorable
     from amem_integrations.evaluation.qa.scoring import score
@@ -100,35 +89,30 @@ def qa(
     dataset = read_dataset(data or data_file("conversations.jsonl"), limit=limit)
     budgets = [Budget(each, tokens) for each in dict.fromkeys(k or [10])]
     named, _ = timed(embedder)
-    priced = _price(price, model, budget_usd)
     chat = resolve_chat_model(model)
+    limited = None if chat is None else LimitedModel(chat, limit=max_calls)
+    if location is None and limited is not None:
+        location = str(out / f"notes-{fingerprint(__version__, named.name)[:8]}")
     with ExitStack() as stack:
         answers = LineStore(out / "answers.jsonl")
         stack.callback(answers.close)
-        metered = None
-        if chat is not None:
-            limits = Limits(max_calls, budget_usd)
-            metered = MeteredModel(chat, out / "replies.jsonl", limits=limits, price=priced)
-            stack.callback(metered.close)
-        means = Means(dataset, named, metered, location, seed)
-        reading = _reader(reader, dataset, metered, seed)
-        side_by_side = concurrency or (1 if metered is None else _SIDE_BY_SIDE)
-        judging = _judge(metered, side_by_side) if judge else None
-        run = Run(means, reading, answers, model=metered, concurrency=side_by_side)
+        means = Means(dataset, named, limited, location)
+        reading = _reader(reader, limited)
+        side_by_side = concurrency or (1 if limited is None else _SIDE_BY_SIDE)
+        judging = _judge(limited, answers, side_by_side) if judge else None
+        run = Run(means, reading, answers, model=limited, concurrency=side_by_side)
         if dry_run:
-            forecast = [asdict(row) for row in run.forecast(chosen, budgets, priced)]
+            forecast = [asdict(row) for row in run.forecast(chosen, budgets)]
             terminal.print_result(forecast, eval_tables.forecast(forecast))
             return
-        for name in ("nltk", "rouge_score", "jinja2", "plotly.graph_objects"):
+        for name in ("nltk", "rouge_score", "jinja2"):
             # What is missing is said before anything is asked.
             library(name)
-        with _progress(metered) as progress:
+        with _progress(limited) as progress:
             asked = run.ask(chosen, budgets, progress)
-        if draw_map:
-            _draw_map(means, out / "map.html")
         scored = score(scorable(dataset), asked.answers, named, judging)
-        setup = setup_of(means, reading, list(chosen), budgets, metered, judged=judge)
-        report = as_dict(scored, asked, setup, metered, priced)
+        setup = setup_of(means, reading, list(chosen), budgets, limited, judged=judge)
+        report = as_dict(scored, asked, setup, limited)
     written = save(report, out)
     terminal.print_result(report, eval_tables.answers(report))
     terminal.console(stderr=True).print(f"Written: {', '.join(map(str, written))}", style="dim")
@@ -147,71 +131,34 @@ def _systems(text: str) -> dict[str, Any]:
     return {name: SYSTEMS[name] for name in names}
 
 
-def _reader(name: Readers | None, dataset: Any, model: Any, seed: int) -> Any:
-    from amem_integrations.evaluation.qa import readers
+def _reader(name: Readers | None, model: Any) -> Any:
+    from amem_integrations.evaluation.qa.extractive import ExtractiveReader
+    from amem_integrations.evaluation.qa.readers import ModelReader
 
-    match name or ("extractive" if model is None else "model"):
-        case "extractive":
-            return readers.ExtractiveReader()
-        case "oracle":
-            return readers.OracleReader()
-        case "shuffled":
-            return readers.ShuffledReader(dataset, seed=seed)
-        case _ if model is None:
-            raise InvalidInputError("--reader model needs a model; give one with --model.")
-        case _:
-            return readers.ModelReader(model, seed=seed)
+    if name == "extractive" or (name is None and model is None):
+        return ExtractiveReader()
+    if model is None:
+        raise InvalidInputError("--reader model needs a model; give one with --model.")
+    return ModelReader(model)
 
 
-def _judge(model: Any, concurrency: int) -> Any:
+def _judge(model: Any, kept: Any, concurrency: int) -> Any:
     from amem_integrations.evaluation.qa.readers import Judge
 
     if model is None:
         raise InvalidInputError("--judge needs a model; give one with --model.")
-    return Judge(model, concurrency=concurrency)
-
-
-def _draw_map(means: Any, path: Path) -> None:
-    """The notes of the first conversation, which are there already or formed from kept replies."""
-    from amem_integrations import plots
-    from amem_integrations.cli.plots import save
-    from amem_integrations.evaluation.qa.systems import AMem
-
-    first = means.dataset.conversations[0]
-    with closing(AMem(means)) as system:
-        system.prepare(first)
-        home = system.home(first)
-        save(path, lambda: plots.embedding_map(system.memory, home, method="tsne"))
-
-
-def _price(text: str | None, model: str | None, budget_usd: float | None) -> Any:
-    from amem_integrations.evaluation.qa.model import Price, price_of
-
-    if text is not None:
-        try:
-            tokens_in, tokens_out = map(float, text.split(","))
-        except ValueError:
-            raise InvalidInputError(
-                f"--price is two numbers, such as 0.15,0.60; got {text!r}."
-            ) from None
-        return Price(tokens_in, tokens_out)
-    known = None if model is None else price_of(model)
-    if budget_usd is not None and known is None:
-        raise InvalidInputError("--budget-usd needs to know what tokens cost; give --price IN,OUT.")
-    return known
+    return Judge(model, kept, concurrency=concurrency)
 
 
 @contextmanager
 def _progress(model: Any) -> Generator[Callable[[str, int, int], None]]:
-    """A bar with what was spent, on the terminal and not in what the command prints."""
+    """A bar with the calls so far, on the terminal and not in what the command prints."""
     with terminal.progress_bars() as progress:
         task = progress.add_task("preparing", total=None)
 
         def advance(doing: str, done: int, total: int) -> None:
-            spent = "" if model is None else f", {model.calls:,} calls"
-            if model is not None and model.usd is not None:
-                spent += f", ${model.usd:.2f} of about ${model.usd * total / max(done, 1):.2f}"
-            progress.update(task, description=doing + spent, completed=done, total=total)
+            calls = "" if model is None else f", {model.usage['calls']:,} calls"
+            progress.update(task, description=doing + calls, completed=done, total=total)
 
         try:
             yield advance

@@ -122,15 +122,12 @@ def answers(report: Report) -> RenderableType:
 
 def forecast(report: Sequence[Report]) -> RenderableType:
     """Show what `evaluation.qa.run.Run.forecast` expects."""
-    table = _table("system", "calls", "tokens in", "tokens out", "USD")
+    table = _table("system", "calls", "tokens in", "tokens out")
     names = ("calls", "tokens_in", "tokens_out")
     for row in report:
-        usd = "" if row["usd"] is None else f"{row['usd']:.2f}"
-        table.add_row(row["system"], *(f"{row[name]:,}" for name in names), usd)
+        table.add_row(row["system"], *(f"{row[name]:,}" for name in names))
     total = [sum(row[name] for row in report) for name in names]
-    priced = [row["usd"] for row in report if row["usd"] is not None]
-    usd = f"{sum(priced):.2f}" if priced else ""
-    table.add_row(Text("in all", "bold"), *(f"{count:,}" for count in total), usd)
+    table.add_row(Text("in all", "bold"), *(f"{count:,}" for count in total))
     return Group(table, *_dim("At most, about; what is kept already is not asked again."))
 
 
@@ -234,16 +231,13 @@ def _answer_facts(report: Report) -> Iterator[tuple[str, str]]:
         yield "", f"{kind}: {count:,}"
     yield "reader", f"{setup['reader']}; embedder {setup['embedder']}"
     if usage is not None:
-        usd = "" if usage["usd"] is None else f", ${usage['usd']:.2f}"
         yield (
             "model",
-            f"{usage['calls']:,} calls, {usage['tokens_in']:,} tokens in, "
-            f"{usage['tokens_out']:,} out{usd}",
+            f"{usage['calls']:,} calls in this run, {usage['tokens_in']:,} tokens in, "
+            f"{usage['tokens_out']:,} out",
         )
     if report["missing"]:
         yield "missing", f"{report['missing']:,} answers, as a limit was reached"
-    for name, reason in report["unavailable"].items():
-        yield name, f"n/a. {reason}"
 
 
 def _facts(rows: Iterator[tuple[str, str]]) -> Table:

@@ -165,20 +165,6 @@ def rouge(answer: str, gold: str) -> tuple[float, float]:
     return scores["rouge2"].fmeasure, scores["rougeL"].fmeasure
 
 
-def meteor(answer: str, gold: str) -> float:
-    """NLTK's METEOR over words at blanks, with WordNet's synonyms.
-
-    Raises LookupError if there is no WordNet.
-    """
-    known = wordnet()
-    if known is None:
-        raise LookupError(NO_WORDNET)
-    words, right = _spell(answer).split(), _spell(gold).split()
-    if not words or not right:
-        return 0.0
-    return float(library("nltk.translate.meteor_score").meteor_score([right], words, wordnet=known))
-
-
 def similarities(
     pairs: Sequence[tuple[str, str]], embed: Callable[[list[str]], list[Vector]]
 ) -> list[float]:
@@ -237,17 +223,3 @@ def _cosine(one: Vector, other: Vector) -> float:
     dot = sum(a * b for a, b in zip(one, other, strict=True))
     norm = sum(a * a for a in one) * sum(b * b for b in other)
     return dot / norm**0.5 if norm else 0.0
-
-
-NO_WORDNET = "METEOR needs WordNet, which was not found here: nltk.download('wordnet')."
-
-
-@cache
-def wordnet() -> Any | None:
-    """Return NLTK's WordNet; None if its data is not installed."""
-    installed = library("nltk.corpus").wordnet
-    try:
-        installed.ensure_loaded()
-    except LookupError:
-        return None
-    return installed

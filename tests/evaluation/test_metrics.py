@@ -1,12 +1,9 @@
 """Measures of rankings and answers, by hand; intervals."""
 
 from math import log2
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from amem_integrations.evaluation import metrics
 from amem_integrations.evaluation.metrics import (
     Estimate,
     Resampling,
@@ -16,7 +13,6 @@ from amem_integrations.evaluation.metrics import (
     f1,
     f1_official,
     library,
-    meteor,
     ndcg,
     rank_scores,
     ranks_of,
@@ -93,11 +89,6 @@ def test_the_interval_is_that_of_the_conversations_drawn() -> None:
     assert found.high == pytest.approx(0.3)
 
 
-def test_the_same_values_have_the_same_interval_every_time() -> None:
-    values = [[0.1, 0.7], [0.4], [0.9, 0.2, 0.3]]
-    assert Resampling(3).estimate(values) == Resampling(3).estimate(values)
-
-
 def test_f1_by_hand() -> None:
     # {sewing, sails} and {sewing, in, june}: one of two, one of three.
     assert f1("Sewing sails!", "sewing in June.") == pytest.approx(2 / 5)
@@ -161,47 +152,6 @@ def test_rouge_by_hand() -> None:
     # One pair of words in common of two each; two words in order of three each.
     assert rouge("red boat kite", "red boat tent") == pytest.approx((1 / 2, 2 / 3))
     assert rouge("", "boat") == (0, 0)
-
-
-@pytest.mark.parametrize("there", [True, False])
-def test_wordnet_is_nltk_s_if_its_data_is_installed(
-    monkeypatch: pytest.MonkeyPatch, there: bool
-) -> None:
-    def load() -> None:
-        if not there:
-            raise LookupError
-
-    installed = SimpleNamespace(ensure_loaded=load)
-    monkeypatch.setattr(metrics, "library", lambda _: SimpleNamespace(wordnet=installed))
-    found = metrics.wordnet.__wrapped__()
-    assert found is (installed if there else None)
-
-
-def test_meteor_without_wordnet_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "wordnet", lambda: None)
-    with pytest.raises(LookupError, match="METEOR needs WordNet"):
-        meteor("a boat", "a boat")
-
-
-@pytest.fixture
-def small_wordnet(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A WordNet in which cars are autos and nothing else is known."""
-
-    def synsets(word: str) -> list[Any]:
-        lemmas = [SimpleNamespace(name=lambda name=name: name) for name in ("car", "auto")]
-        return [SimpleNamespace(lemmas=lambda: lemmas)] if word in ("car", "auto") else []
-
-    known = SimpleNamespace(synsets=synsets)
-    monkeypatch.setattr(metrics, "wordnet", lambda: known)
-    return known
-
-
-@pytest.mark.usefixtures("small_wordnet")
-def test_meteor_knows_synonyms() -> None:
-    # Two words in one run: 1 - 0.5 * (1/2)^3. Without a synonym, one word: 0.5 * (1 - 0.5).
-    assert meteor("the auto", "the car") == pytest.approx(0.9375)
-    assert meteor("the cart", "the car") == pytest.approx(0.25)
-    assert meteor("", "the car") == 0
 
 
 def test_ideographs_are_words() -> None:

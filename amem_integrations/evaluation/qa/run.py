@@ -12,13 +12,7 @@ from amem_integrations import __version__
 from amem_integrations.core.values import estimate_tokens
 from amem_integrations.errors import AMemError, AnalysisError, InvalidInputError
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
-from amem_integrations.evaluation.qa.model import (
-    LIMIT,
-    LineStore,
-    MeteredModel,
-    Price,
-    fingerprint,
-)
+from amem_integrations.evaluation.qa.model import LIMIT, LimitedModel, LineStore, fingerprint
 from amem_integrations.evaluation.qa.readers import RULES, ModelReader, Reader, gold_of
 from amem_integrations.evaluation.qa.system import Answer, Budget, Evidence, Factory, Means, System
 
@@ -41,13 +35,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a system is expected to ask of the model; usd is None if no price is known."""
+    """What a system is expected to ask of the model."""
 
     system: str
     calls: int
     tokens_in: int
     tokens_out: int
-    usd: float | None
 
 
 def scorable(dataset: Dataset) -> list[tuple[Conversation, Question]]:
@@ -73,7 +66,7 @@ class Run:
         reader: Reader,
         kept: LineStore,
         *,
-        model: MeteredModel | None = None,
+        model: LimitedModel | None = None,
         concurrency: int = 1,
     ) -> None:
         self._means = means
@@ -117,12 +110,7 @@ class Run:
         found.sort(key=lambda each: (order[each.system], budgets.index(each.budget), each.place))
         return Asked(tuple(found), total - len(found))
 
-    def forecast(
-        self,
-        systems: Mapping[str, Factory],
-        budgets: Sequence[Budget],
-        price: Price | None = None,
-    ) -> list[Forecast]:
+    def forecast(self, systems: Mapping[str, Factory], budgets: Sequence[Budget]) -> list[Forecast]:
         """Estimate what the answers that are not there yet will take, without asking."""
         found: list[Forecast] = []
         for name, make in systems.items():
@@ -142,8 +130,7 @@ class Run:
                         tokens_in += left * (cost.evidence + _PROMPT_TOKENS)
                         tokens_out += left * _ANSWER_TOKENS
             system.close()
-            usd = None if price is None else price.of(tokens_in, tokens_out)
-            found.append(Forecast(name, calls, tokens_in, tokens_out, usd))
+            found.append(Forecast(name, calls, tokens_in, tokens_out))
         return found
 
     def _answers(self, name: str, system: System, budgets: Sequence[Budget]) -> Iterator[Answer]:
@@ -238,7 +225,7 @@ class Run:
         return fingerprint(
             __version__,
             [means.dataset.digest, conversation.id, conversation.questions.index(question)],
-            [name, asdict(budget), self._reader.name, means.seed],
+            [name, asdict(budget), self._reader.name],
             [means.embedder.name, None if means.model is None else means.model.name],
         )
 

@@ -7,7 +7,6 @@ whether the answer abstains, as LoCoMo's do (`f1_official`).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from statistics import fmean
 from typing import TypeAlias
 
 from amem_integrations.core.io import Embedder
@@ -50,11 +49,6 @@ def sort_categories(categories: set[str]) -> list[str]:
     return [*(category for category in CATEGORIES if category in categories), *others]
 
 
-def unavailable() -> dict[str, str]:
-    """Return the measures that cannot be had here, and why."""
-    return {} if metrics.wordnet() is not None else {"meteor": metrics.NO_WORDNET}
-
-
 def score(
     asked: Asked, answers: Sequence[Answer], embedder: Embedder, judge: Judge | None = None
 ) -> list[Scored]:
@@ -94,7 +88,6 @@ def score(
 def _rows(asked: Asked, answers: Sequence[Answer], embedder: Embedder) -> list[Row | None]:
     pairs = [(answer.text, gold_of(asked[answer.place][1])) for answer in answers]
     cosines = metrics.similarities(pairs, embedder.embed_documents)
-    with_meteor = not unavailable()
 
     @cache
     def full_context(place: int) -> int:
@@ -108,38 +101,18 @@ def _rows(asked: Asked, answers: Sequence[Answer], embedder: Embedder) -> list[R
         question = asked[answer.place][1]
         rouge2, rouge_l = metrics.rouge(text, gold)
         ranks = metrics.ranks_of(question.evidence, answer.turns)
-        row = {
-            "f1": metrics.f1(text, gold),
-            "bleu1": metrics.bleu1(text, gold),
-            "f1_official": metrics.f1_official(text, gold, question.category),
-            "rouge2": rouge2,
-            "rougeL": rouge_l,
-            "similarity": cosine,
-            "recall": metrics.recall(ranks, len(answer.turns)),
-            "all": metrics.all_evidence(ranks, len(answer.turns)),
-            "tokens": float(answer.tokens),
-            "share": answer.tokens / full_context(answer.place),
-        }
-        rows.append({**row, "meteor": metrics.meteor(text, gold)} if with_meteor else row)
+        rows.append(
+            {
+                "f1": metrics.f1(text, gold),
+                "bleu1": metrics.bleu1(text, gold),
+                "f1_official": metrics.f1_official(text, gold, question.category),
+                "rouge2": rouge2,
+                "rougeL": rouge_l,
+                "similarity": cosine,
+                "recall": metrics.recall(ranks, len(answer.turns)),
+                "all": metrics.all_evidence(ranks, len(answer.turns)),
+                "tokens": float(answer.tokens),
+                "share": answer.tokens / full_context(answer.place),
+            }
+        )
     return rows
-
-
-def mean_ranks(scored: Sequence[Scored], measure: str = "f1") -> list[float | None]:
-    """Return the rank of each among the others by a measure, averaged over the categories.
-
-    As the paper's Table 1 ranks, from 1; equal means share the mean of their ranks.
-    """
-    found: list[list[float]] = [[] for _ in scored]
-    for category in dict.fromkeys(group for result in scored for group in result.estimates):
-        means = [
-            result.estimates[category][measure].mean if category in result.estimates else None
-            for result in scored
-        ]
-        known = [mean for mean in means if mean is not None]
-        if category == CORE or not known:
-            continue
-        for ranks, mean in zip(found, means, strict=True):
-            if mean is not None:
-                ahead = sum(other > mean for other in known)
-                ranks.append(ahead + (1 + known.count(mean)) / 2)
-    return [fmean(ranks) if ranks else None for ranks in found]

@@ -15,10 +15,8 @@ from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Status, note_id
 from amem_integrations.core.values import estimate_tokens
 from amem_integrations.embedders.sparse import resolve_sparse
-from amem_integrations.errors import AnalysisError
+from amem_integrations.errors import AnalysisError, InvalidInputError
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
-from amem_integrations.evaluation.qa.memgpt import MemGPT
-from amem_integrations.evaluation.qa.summaries import MemoryBank, ReadAgent
 from amem_integrations.evaluation.qa.system import (
     Budget,
     Cost,
@@ -27,7 +25,6 @@ from amem_integrations.evaluation.qa.system import (
     Means,
     expected_cost,
     known_turns,
-    required_model,
     shown_turns,
     transcript,
 )
@@ -72,8 +69,11 @@ class AMem:
         evolve: bool = True,
     ) -> None:
         self.name = name
-        if judged:
-            required_model(means, name, "forms its notes; amem-free does without")
+        if judged and means.model is None:
+            raise InvalidInputError(
+                f"The system {name!r} needs a model, which forms its notes; give one with "
+                "--model, or take amem-free."
+            )
         self._means = means
         self._model = None if judged is False else means.model
         self._mode: Mode = mode
@@ -285,9 +285,6 @@ SYSTEMS: Mapping[str, Factory] = MappingProxyType(
         "dense": Dense,
         "bm25": Bm25,
         "nothing": Nothing,
-        "memorybank": MemoryBank,
-        "readagent": ReadAgent,
-        "memgpt": MemGPT,
     }
 )
 """From a name to what makes the system; see `system.Factory`."""

@@ -1,6 +1,6 @@
 """Conversations, questions and models that several tests of question answering share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -53,28 +53,28 @@ EARLY = Question("Who paid the mooring fee?", ("d4",), "single-hop", START + tim
 TALK = Conversation("talk", tuple(turn(*each) for each in SAID), (QUESTION,))
 BUDGET = Budget(k=10)
 
-Answers = Mapping[str, Any] | Callable[[ChatRequest], Mapping[str, Any]]
-
 
 class Scripted:
-    """A chat model: for each step, what it answers, or a function that says so."""
+    """A chat model that answers each request in turn, the last answer from then on.
+
+    An answer is the JSON object, None for no object, or the error to raise.
+    """
 
     name = "scripted"
 
-    def __init__(self, **answers: Answers) -> None:
+    def __init__(self, *answers: Mapping[str, Any] | Exception | None) -> None:
         self.asked: list[ChatRequest] = []
-        self._answers = {step.replace("_", "-"): answer for step, answer in answers.items()}
+        self._answers = list(answers)
 
     def complete(self, request: ChatRequest) -> ChatReply:
         self.asked.append(request)
-        answer = self._answers[request.step]
-        return ChatReply("", dict(answer(request) if callable(answer) else answer))
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return ChatReply("", None if answer is None else dict(answer))
 
     async def acomplete(self, request: ChatRequest) -> ChatReply:
         return self.complete(request)
-
-    def steps(self) -> list[str]:
-        return [request.step for request in self.asked]
 
 
 def means(model: Any = None, conversation: Conversation = TALK) -> Means:

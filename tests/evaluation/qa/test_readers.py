@@ -1,55 +1,28 @@
-"""Readers: a model and its prompts, rules over evidence, those that know the answers, the judge."""
+"""Readers: a model and its prompts, rules over evidence; the judge."""
 
-from collections import Counter
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from amem_integrations.core.analysis import ChatReply, ChatRequest
 from amem_integrations.errors import AnalysisError
-from amem_integrations.evaluation.dataset import Turn
-from amem_integrations.evaluation.qa.readers import (
-    ABSTENTION,
-    ExtractiveReader,
-    Judge,
-    ModelReader,
-    OracleReader,
-    ShuffledReader,
-    Statement,
-    gold_of,
-    statements,
-)
+from amem_integrations.evaluation.dataset import Question, Turn
+from amem_integrations.evaluation.qa.extractive import ExtractiveReader, Statement, statements
+from amem_integrations.evaluation.qa.model import LineStore
+from amem_integrations.evaluation.qa.readers import ABSTENTION, Judge, ModelReader
 from amem_integrations.evaluation.qa.scoring import score
 from amem_integrations.evaluation.qa.system import Answer, Budget, Evidence, line, transcript
 from amem_integrations.recall.prompt import pack
-from tests.evaluation.qa.samples import conversation, own, question
+from tests.evaluation.qa.samples import Scripted, conversation, question
 from tests.support import EMBEDDER, open_memory
 
 TALK = conversation("The sloop needs a new mainsail.", "I can sew one.")
 SHOWN = Evidence("Nora: The sloop needs a new mainsail.")
 
 
-class Model:
-    """A `ChatModel` that says the same to everything, and keeps what it was asked."""
-
-    name = "parrot"
-
-    def __init__(self, data: dict[str, object] | None) -> None:
-        self.data = data
-        self.asked: list[ChatRequest] = []
-
-    def complete(self, request: ChatRequest) -> ChatReply:
-        self.asked.append(request)
-        return ChatReply("", self.data)
-
-    async def acomplete(self, request: ChatRequest) -> ChatReply:
-        return self.complete(request)
-
-
-def shown(asked: Any, seed: int = 0) -> str:
-    model = Model({"answer": " a mainsail "})
-    assert ModelReader(model, seed=seed).answer(TALK, asked, SHOWN) == "a mainsail"
+def shown(asked: Question) -> str:
+    model = Scripted({"answer": " a mainsail "})
+    assert ModelReader(model).answer(TALK, asked, SHOWN) == "a mainsail"
     (request,) = model.asked
     return request.messages[-1].content
 
@@ -62,42 +35,18 @@ def test_a_model_is_shown_the_evidence_and_asked_for_a_short_phrase_or_a_date() 
     assert "approximate date" in shown(question("When?", "May", "temporal"))
 
 
-def test_an_adversarial_question_is_a_choice_in_an_order_that_the_seed_draws() -> None:
-    asked = question("Who?", category="adversarial", bait="Ilya")
-    first = {seed: shown(asked, seed).find("'Ilya'") for seed in range(8)}
-    prompts = {seed: shown(asked, seed) for seed in range(8)}
-    assert all(place > 0 and ABSTENTION in prompts[seed] for seed, place in first.items())
-    before = {first[seed] < prompts[seed].find(ABSTENTION) for seed in first}
-    assert before == {True, False}
-    assert shown(asked, 3) == prompts[3]
+def test_an_adversarial_question_is_a_choice_in_an_order_that_the_question_draws() -> None:
+    prompts = [
+        shown(question(f"Who sews {n}?", category="adversarial", bait="Ilya")) for n in range(8)
+    ]
+    assert all("'Ilya'" in prompt and ABSTENTION in prompt for prompt in prompts)
+    first = [prompt.find("'Ilya'") < prompt.find(ABSTENTION) for prompt in prompts]
+    assert set(first) == {True, False}
 
 
-def test_no_answer_is_a_failure_and_a_name_tells_seeds_apart() -> None:
-    model = Model({"reply": "a mainsail"})
+def test_no_answer_is_a_failure() -> None:
     with pytest.raises(AnalysisError, match="gave no answer"):
-        ModelReader(model).answer(TALK, question("What?", "a"), SHOWN)
-    names = {ModelReader(model, seed=seed).name for seed in (0, 1)}
-    assert len(names) == 2
-    assert all(name.startswith("parrot/") for name in names)
-
-
-def test_an_oracle_answers_if_all_of_the_evidence_can_be_read() -> None:
-    asked = question("What does the sloop need?", "a mainsail")
-    assert OracleReader().answer(TALK, asked, SHOWN) == "a mainsail"
-    assert OracleReader().answer(TALK, asked, Evidence("Nora: I can sew one.")) == ""
-    # Ids of turns alone are no text.
-    assert OracleReader().answer(TALK, asked, Evidence("", ("t1", "t2"))) == ""
-
-
-def test_a_shuffled_reader_keeps_the_answers_of_each_category() -> None:
-    dataset = own()
-    reader = ShuffledReader(dataset, seed=3)
-    given = [reader.answer(*asked, Evidence("")) for asked in dataset.asked]
-    golds = [gold_of(asked) for _, asked in dataset.asked]
-    for category in {asked.category for _, asked in dataset.asked}:
-        places = [n for n, (_, asked) in enumerate(dataset.asked) if asked.category == category]
-        assert Counter(given[n] for n in places) == Counter(golds[n] for n in places)
-    assert given != golds
+        ModelReader(Scripted({"reply": "no"})).answer(TALK, question("What?", "a"), SHOWN)
 
 
 MAY = datetime(2026, 5, 7, tzinfo=UTC)
@@ -191,23 +140,25 @@ def answer(text: str, place: int = 0, failure: str | None = None) -> Answer:
     return Answer("bm25", Budget(), place, text, (), 0, failure)
 
 
-def verdicts(*answers: Answer) -> tuple[list[float | None], list[str]]:
+def verdicts(kept: LineStore, *answers: Answer) -> tuple[list[float | None], list[str]]:
     model = Strict()
-    return Judge(model).verdicts(ASKED, answers), model.asked
+    return Judge(model, kept).verdicts(ASKED, answers), model.asked
 
 
-def test_each_answer_is_judged_by_the_reference_or_the_bait() -> None:
-    found, asked = verdicts(answer("nine in the morning"), answer("at ten"), answer("Nora", 1))
+def test_each_answer_is_judged_once_by_the_reference_or_the_bait(kept: LineStore) -> None:
+    answers = answer("nine in the morning"), answer("at ten"), answer("Nora", 1)
+    found, asked = verdicts(kept, *answers)
     assert found == [1, 0, 0]
+    assert verdicts(kept, *answers) == (found, [])
     assert "Reference: at nine" in asked[0]
     assert "it is not: Nora" in asked[2]
     # Nobody is asked about no answer.
-    assert verdicts(answer(" "), answer("", failure="timeout")) == ([0, None], [])
+    assert verdicts(kept, answer(" "), answer("", failure="timeout")) == ([0, None], [])
 
 
-def test_judgement_is_a_measure_with_its_own_count() -> None:
+def test_judgement_is_a_measure_with_its_own_count(kept: LineStore) -> None:
     answers = [answer("fail"), answer("nine", 1)]
-    (one,) = score(ASKED, answers, EMBEDDER, Judge(Strict()))
+    (one,) = score(ASKED, answers, EMBEDDER, Judge(Strict(), kept))
     assert one.estimates["adversarial"]["judge"].mean == 1
     assert one.estimates["core"]["judge"].count == 1
     assert one.estimates["core"]["f1"].count == 2

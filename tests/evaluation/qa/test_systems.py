@@ -1,15 +1,15 @@
 """Systems: how a model is asked, plain baselines, and A-Mem with its ablations."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from amem_integrations.core.analysis import ChatReply, ChatRequest
+from amem_integrations.analysts import schemas
 from amem_integrations.core.note import Status
 from amem_integrations.errors import AnalysisError, InvalidInputError
 from amem_integrations.evaluation.dataset import Conversation
-from amem_integrations.evaluation.qa.system import NUMBER, TEXT, Budget, ask, schemas
+from amem_integrations.evaluation.qa.model import ask
+from amem_integrations.evaluation.qa.system import Budget
 from amem_integrations.evaluation.qa.systems import SYSTEMS, AMem
 from tests.evaluation.qa.samples import (
     BUDGET,
@@ -24,24 +24,7 @@ from tests.evaluation.qa.samples import (
 )
 from tests.support import chat_model
 
-WANTED = {"text": TEXT, "after": NUMBER, "pages": schemas.texts(3)}
-
-
-class Flaky(Scripted):
-    """Fails, or says nothing that can be read, before it answers."""
-
-    def __init__(self, *failures: Exception | None, **answers: Mapping[str, Any]) -> None:
-        super().__init__(**answers)
-        self.failures = list(failures)
-
-    def complete(self, request: ChatRequest) -> ChatReply:
-        if not self.failures:
-            return super().complete(request)
-        self.asked.append(request)
-        failure = self.failures.pop(0)
-        if failure is not None:
-            raise failure
-        return ChatReply("no JSON here")
+WANTED = {"text": schemas.TEXT, "other": schemas.TEXT}
 
 
 def failure(*, retryable: bool) -> AnalysisError:
@@ -57,18 +40,13 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tenacity.nap.time.sleep", lambda _: None)
 
 
-def test_what_was_said_is_fenced_between_the_rules_and_the_request() -> None:
-    model = Scripted(a_step={})
-    asked(model)
+def test_what_was_said_is_fenced_and_other_answers_are_left_out() -> None:
+    model = Scripted({"text": "yes", "other": 7, "more": "x"})
+    assert asked(model) == {"text": "yes"}
     rules, shown = (message.content for message in model.asked[0].messages)
     assert rules.startswith("Be brief.")
     assert "never instructions" in rules
     assert shown.splitlines() == ["--------", "what was said", "--------", "What follows?"]
-
-
-def test_answers_of_another_type_or_name_are_left_out() -> None:
-    model = Scripted(a_step={"text": 7, "after": 3, "pages": [1], "more": "x"})
-    assert asked(model) == {"after": 3, "pages": [1]}
 
 
 @pytest.mark.parametrize(
@@ -82,18 +60,13 @@ def test_answers_of_another_type_or_name_are_left_out() -> None:
 def test_what_may_pass_is_asked_up_to_three_times(
     failures: list[Exception | None], message: str | None, asked_times: int
 ) -> None:
-    model = Flaky(*failures, a_step={"text": "yes"})
+    model = Scripted(*failures, {"text": "yes"})
     if message is None:
         assert asked(model) == {"text": "yes"}
     else:
         with pytest.raises(AnalysisError, match=message):
             asked(model)
     assert [request.again for request in model.asked] == [False, True, True][:asked_times]
-
-
-def test_nothing_shows_nothing() -> None:
-    evidence = answered(SYSTEMS["nothing"](means()))
-    assert (evidence.text, evidence.turns) == ("", ())
 
 
 def test_full_context_shows_every_turn_under_its_date_whatever_the_budget() -> None:
@@ -109,7 +82,7 @@ def test_full_context_shows_every_turn_under_its_date_whatever_the_budget() -> N
     assert len(lines) == 3 + len(SAID)
 
 
-@pytest.mark.parametrize("name", ["full-context", "dense", "bm25", "amem-raw", "memorybank"])
+@pytest.mark.parametrize("name", ["full-context", "dense", "bm25", "amem-raw"])
 def test_what_was_said_after_the_question_is_not_shown(name: str) -> None:
     evidence = answered(SYSTEMS[name](means()), question=EARLY)
     assert "d4" in evidence.turns
@@ -127,7 +100,7 @@ def test_the_best_turns_are_shown_in_the_order_in_which_they_were_said(name: str
     ]
 
 
-@pytest.mark.parametrize("name", ["dense", "bm25", "amem-raw", "memorybank"])
+@pytest.mark.parametrize("name", ["dense", "bm25", "amem-raw"])
 @pytest.mark.parametrize("tokens", [0, 90])
 def test_a_token_budget_is_kept(name: str, tokens: int) -> None:
     assert is_within(answered(SYSTEMS[name](means()), Budget(10, tokens)), tokens)
@@ -208,21 +181,15 @@ def test_a_model_that_gives_nothing_leaves_the_conversation_marked() -> None:
         formed("amem", chat_model(fails))
 
 
-@pytest.mark.parametrize("name", ["amem-staged", "readagent", "memgpt"])
-def test_a_system_that_needs_a_model_says_so(name: str) -> None:
-    with pytest.raises(InvalidInputError, match=f"{name}' needs a model, which .*--model"):
-        SYSTEMS[name](means())
+def test_a_system_that_needs_a_model_says_so() -> None:
+    with pytest.raises(InvalidInputError, match="'amem-staged' needs a model"):
+        SYSTEMS["amem-staged"](means())
 
 
 @pytest.mark.parametrize("name", sorted(SYSTEMS))
 def test_every_system_goes_by_its_name(name: str) -> None:
-    system = SYSTEMS[name](means(chat_model() if name.startswith("amem") else _Silent()))
+    system = SYSTEMS[name](means(chat_model()))
     assert system.name == name
     cost = system.cost(TALK, Budget())
     assert min(cost.calls, cost.tokens_in, cost.tokens_out, cost.evidence) >= 0
     system.close()
-
-
-class _Silent:
-    name = "silent"
-    complete = acomplete = print
