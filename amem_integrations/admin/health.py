@@ -206,14 +206,14 @@ def figures(metrics: Metrics) -> tuple[Figure, ...]:
     """
     policy = metrics.policy
     under = {"stability": 0.7, "consistency": 0.8, "transparency": 1.0, "traceability": 1.0}
-    over = {**_OVER, "echo": policy.echo}
+    over = {**_OVER, "echo": policy.max_echo}
     if metrics.maintained:
-        over["short"], under["confidence"] = policy.most_short, 0.2
+        over["short"], under["confidence"] = policy.max_short_notes, 0.2
     if metrics.clean + metrics.conflicting:
         under["activity"], over["idle_mid"] = 0.02, 0.5
     if len(metrics.formed) >= _FEW:
         under["links_per_note"] = over["orphans"] = 0.5
-    days = {"active": policy.active.days, "idle": policy.idle.days}
+    days = {"active": policy.active_within.days, "idle": policy.idle_after.days}
     return tuple(
         Figure(
             name,

@@ -84,7 +84,7 @@ class Metrics:
         self.counts[str(note.status)] += 1
 
     def _add_at_hand(self, entry: Entry) -> None:
-        note, recent = entry.note, self.now - self.policy.active
+        note, recent = entry.note, self.now - self.policy.active_within
         self._at_hand.add(note.id)
         self.tiers[note.tier] += 1
         self.contested += bool(note.contested_by)
@@ -101,7 +101,7 @@ class Metrics:
             since = max(note.updated_at, note.revision.at if note.revision else note.updated_at)
             self._raw_since = min(since, self._raw_since or since)
         if note.tier is Tier.MID:
-            self._idle += idle_time(note, self.now) > self.policy.idle
+            self._idle += idle_time(note, self.now) > self.policy.idle_after
         if note.tier is not Tier.SHORT:
             self._revised += any(
                 revision.at >= recent and revision.kind not in _UNCHANGED
@@ -164,23 +164,23 @@ class Metrics:
 
     @property
     def activity(self) -> float | None:
-        """Of the notes at hand, those used within `policy.active`."""
+        """Of the notes at hand, those used within `policy.active_within`."""
         return _share(self._used, len(self._at_hand))
 
     @property
     def idle_mid(self) -> float | None:
-        """Of the mid-term notes, those neither said, confirmed nor used within `policy.idle`."""
+        """The share of mid-term notes that are idle (`policy.idle_after`)."""
         return _share(self._idle, self.tiers[Tier.MID])
 
     @property
     def stability(self) -> float | None:
-        """Of the mid- and long-term notes, those not revised within `policy.active`."""
+        """Of the mid- and long-term notes, those not revised within `policy.active_within`."""
         settled = self.tiers[Tier.MID] + self.tiers[Tier.LONG]
         return _share(settled - self._revised, settled)
 
     @property
     def plasticity(self) -> float | None:
-        """Of the notes made within `policy.active`, those that changed one older than they are."""
+        """The share of new notes (`policy.active_within`) that changed an older one."""
         changed = sum(self._oldest_changed.get(id, made) < made for id, made in self._new.items())
         return _share(changed, len(self._new))
 

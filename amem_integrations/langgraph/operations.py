@@ -49,7 +49,7 @@ _Read: TypeAlias = Callable[[IO, datetime | None, dict[str, Note]], Coroutine[An
 
 _NO_VALUE = Negation(Exists(Field(("value",))))
 # Items with equal texts are different items.
-_NO_FOLDING = RecallOptions(fold=False)
+_NO_FOLDING = RecallOptions(fold_duplicates=False)
 
 
 @dataclass(frozen=True, slots=True)

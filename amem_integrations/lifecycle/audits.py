@@ -160,11 +160,12 @@ class Audit:
 def audit_due(life: Life, now: datetime, policy: Policy) -> str | None:
     """Return why a note with this life is to be audited; None if it is not."""
     in_a_row = len(life.conflicts)
-    if in_a_row >= policy.in_a_row:
+    if in_a_row >= policy.audit_after_in_a_row:
         return f"{in_a_row} conflicting uses in a row"
-    recent = sum(now - at <= policy.within for at in life.conflicts)
-    if recent >= policy.repeated:
-        return f"{recent} conflicting uses within {policy.within.days} days, no clean one between"
+    recent = sum(now - at <= policy.audit_window for at in life.conflicts)
+    if recent >= policy.audit_after:
+        days = policy.audit_window.days
+        return f"{recent} conflicting uses within {days} days, no clean one between"
     return None
 
 

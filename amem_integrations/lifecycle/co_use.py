@@ -49,7 +49,7 @@ async def link_co_used(
 
     sessions: how many are enough, in place of the policy's. The later note makes the link.
     """
-    needed = policy.co_used if sessions is None else sessions
+    needed = policy.co_use_sessions if sessions is None else sessions
     pairs = sorted(
         pair for pair in {pair for use in uses for pair in _pairs(use)} if is_wanted(pair)
     )
@@ -65,7 +65,7 @@ async def link_co_used(
             count = len({occasion(use.session, use.at) for use in log})
             if count >= needed:
                 weight = round(co_use_weight(count, await queries_of(io, log[-_MOST_QUERIES:])), 4)
-                if weight >= policy.pruned:
+                if weight >= policy.min_link_weight:
                     made += await _link(io, namespace, pair, weight, count, analyst)
     return made
 

@@ -26,7 +26,7 @@ def source_of(note: Note) -> str | None:
 
 def source_trust(note: Note, policy: Policy = DEFAULT_POLICY) -> float:
     """S: how far the kind of source is believed."""
-    return policy.sources[source_of(note)]
+    return policy.source_trust[source_of(note)]
 
 
 def consensus(note: Note) -> float:
@@ -52,7 +52,9 @@ def confirmed_at(note: Note) -> datetime:
 
 def half_life(note: Note, policy: Policy = DEFAULT_POLICY) -> timedelta:
     """Return the half-life of the note's tier, longer with each confirmation."""
-    return policy.half_lives[note.tier] * (1 + min(note.life.confirmations, policy.confirmations))
+    return policy.half_lives[note.tier] * (
+        1 + min(note.life.confirmations, policy.max_confirmations)
+    )
 
 
 def confidence(note: Note, now: datetime, policy: Policy = DEFAULT_POLICY) -> float:

@@ -190,7 +190,7 @@ async def plan(
         )
         for group in await find_clusters(io, settings, namespace, rest)
     ]
-    most = policy.most_notes if max_notes is None else max_notes
+    most = policy.max_notes if max_notes is None else max_notes
     room = None if most is None else max(0, most - len(distillations))
     excess = choose_excess(rest, io.now(), policy, room, max_age)
     archived = [Archival(id, why) for id, why in excess.items()]

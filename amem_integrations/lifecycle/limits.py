@@ -87,13 +87,13 @@ async def archive_excess(io: IO, namespace: Namespace, policy: Policy, analyst: 
     short = within(
         namespace, both(match("status", *SETTLED), Not(match("tier", Tier.MID, Tier.LONG)))
     )
-    if await io.engine.count(short) > policy.most_short:
+    if await io.engine.count(short) > policy.max_short_notes:
         notes = list(filter(_is_movable, await load_all_notes(io, short)))
         notes.sort(key=lambda note: (confidence(note, now, policy), note.created_at))
-        excess = notes[: max(0, len(notes) - policy.most_short)]
-        reason = f"the least believed of more than {policy.most_short} short notes"
+        excess = notes[: max(0, len(notes) - policy.max_short_notes)]
+        reason = f"the least believed of more than {policy.max_short_notes} short notes"
         count += await archive(io, sorted(excess, key=_age), reason, analyst=analyst)
-    most, shown = policy.most_notes, within(namespace, match("status", *SHOWN))
+    most, shown = policy.max_notes, within(namespace, match("status", *SHOWN))
     if most is not None and await io.engine.count(shown) > most:
         notes = await load_all_notes(io, shown)
         chosen = choose_excess(notes, now, policy, most)

@@ -95,17 +95,17 @@ async def maintain_all(io: IO, policy: Policy, analyst: str) -> Maintained:
 
 
 async def maintain_if_due(io: IO, policy: Policy, analyst: str) -> timedelta:
-    """`maintain_all`, unless it was done within `policy.due`; returns how long until the next time.
+    """Run `maintain_all` if `policy.maintain_every` has passed; return the time until the next run.
 
     Of several workers that ask at once, one does it.
     """
     now = io.now()
     progress = (await read_progress(io, None)).until(now + _LATE)
-    if progress.done is not None and now - progress.done < policy.due:
-        return progress.done + policy.due - now
+    if progress.done is not None and now - progress.done < policy.maintain_every:
+        return progress.done + policy.maintain_every - now
     if await _save_progress(io, None, replace(progress, done=now)) is not None:
         await maintain_all(io, policy, analyst)
-    return policy.due
+    return policy.maintain_every
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +271,11 @@ class _Work:
     async def _sweep(self) -> bool:
         """Update all notes, if that is due, page by page from where the last sweep stopped."""
         io, swept = self._io, self._progress.swept
-        if self._progress.place is None and swept and self._now - swept < self._policy.due:
+        if (
+            self._progress.place is None
+            and swept
+            and self._now - swept < self._policy.maintain_every
+        ):
             return True
         where = within(self._namespace, match("status", *SHOWN))
         while page := await io.engine.scroll(where, limit=_SWEPT, after=self._progress.place):
@@ -279,7 +283,7 @@ class _Work:
             if not await self._save(place=page[-1].id):
                 return False
             await io.sleep(0)
-        await drop_uses(io, self._namespace, self._now - self._policy.log)
+        await drop_uses(io, self._namespace, self._now - self._policy.keep_use_reports)
         await self._link_clusters()
         return await self._save(place=None, swept=self._now)
 
@@ -290,14 +294,14 @@ class _Work:
         if not any(len(use.notes) > 1 for use in uses):
             return
         clusters, links = await clusters_of(io, namespace, policy)
-        if echo_index(clusters, links) > policy.echo:
+        if echo_index(clusters, links) > policy.max_echo:
             made = await link_co_used(
                 io,
                 namespace,
                 uses,
                 policy,
                 self._analyst,
-                sessions=max(1, policy.co_used - 1),
+                sessions=max(1, policy.co_use_sessions - 1),
                 is_wanted=lambda pair: clusters.get(pair[0]) != clusters.get(pair[1]),
             )
             self._add(co_used=made)

@@ -29,78 +29,82 @@ class Policy:
     Shares and confidences lie in [0, 1].
 
     Attributes:
-        sources: how far each kind of source is believed; None: unknown source.
-        half_lives: after how long without confirmation half of the confidence is gone, by tier.
-        confirmations: how many confirmations lengthen the half-life, at most.
-        occasions: on how many occasions a short note must come up to become mid.
-        segment: in a namespace of one session, turns this far apart are occasions of their own.
-        settled: how long a note is mid before it may become long.
-        revised_most: with how many revisions in that time at most.
-        unsettled: with how many revisions it falls a tier.
-        most_short: how many short notes a namespace keeps; the least believed are archived.
-        most_notes: how many notes it keeps in all; None for any number.
-        together: the share of what its weight lacks that a link gains by use.
-        apart: the share of its weight that a link keeps when its notes conflict.
-        link_half_life: after how long without use half of a link's weight is gone.
-        pruned: the weight under which a link is removed.
-        co_used: in how many sessions notes must be used together to be linked.
-        same: the cosine from which on two notes may say the same.
-        path: the confidence of a path under which links add less to a score.
-        drop: whether such paths find nothing instead.
-        in_a_row: how many conflicting uses in a row call for an audit.
-        repeated: or how many within the time `within` without a clean use between.
-        within: that time.
-        trust_gap: the share by which a note may be believed less than a note that it changes.
-        echo: the echo index over which more co-use links are made.
-        idle: after how long a mid note counts as idle.
-        active: how recent a use is that counts as activity.
-        log: how long reports of use are kept.
-        due: how long maintenance waits after the last.
+        source_trust: trust in each kind of source; None: an unknown source.
+        half_lives: the half-life of confidence without confirmation, by tier.
+        max_confirmations: how many confirmations lengthen the half-life, at most.
+        occasions_to_mid: the sessions in which a short note must come up to become mid.
+        turns_per_occasion: in a namespace with one session, turns this far apart count as
+            separate occasions.
+        time_to_long: how long a note is mid before it may become long.
+        max_revisions_to_long: the revisions in that time with which it still may.
+        revisions_to_demote: the revisions with which it falls a tier.
+        max_short_notes: short notes kept in a namespace; the least confident are archived.
+        max_notes: notes kept in a namespace; None: any number.
+        link_gain: the share of what its weight lacks that a link gains when its notes are used.
+        link_conflict_factor: the share of its weight that a link keeps when its notes conflict.
+        link_half_life: the half-life of an unused link's weight.
+        min_link_weight: links below this weight are removed.
+        co_use_sessions: the sessions in which two notes must be used together to be linked.
+        merge_similarity: the cosine from which two notes may say the same.
+        min_path_confidence: a path of links below this confidence adds less to a score.
+        drop_weak_paths: whether such a path adds nothing.
+        audit_after_in_a_row: conflicting uses in a row that start an audit.
+        audit_after: conflicting uses within `audit_window`, without a clean use between, that do.
+        audit_window: see `audit_after`.
+        trust_gap: a note whose confidence is lower than its target's by more than this share
+            needs approval to change it.
+        max_echo: the echo index above which more co-use links are made.
+        idle_after: an unused mid note counts as idle after this time.
+        active_within: a use this recent counts as activity.
+        keep_use_reports: how long reports of use are kept.
+        maintain_every: the pause between two background maintenance runs.
 
     Raises:
         InvalidInputError: a value is of the wrong type or out of range.
 
     Examples:
         >>> from amem_integrations import AgenticMemory, Policy
-        >>> with AgenticMemory(lifecycle=Policy(most_short=1000)) as memory:
+        >>> with AgenticMemory(lifecycle=Policy(max_short_notes=1000)) as memory:
         ...     note = memory.add("Tea is served at four", source="tool")
         ...     print(memory.lifecycle.explain(note).source_trust)
         0.7
     """
 
-    sources: Mapping[str | None, float] = field(default_factory=lambda: dict(_SOURCES), hash=False)
+    source_trust: Mapping[str | None, float] = field(
+        default_factory=lambda: dict(_SOURCES), hash=False
+    )
     half_lives: Mapping[Tier, timedelta] = field(
         default_factory=lambda: dict(_HALF_LIVES), hash=False
     )
-    confirmations: int = 5
-    occasions: int = 3
-    segment: int = 50
-    settled: timedelta = timedelta(days=30)
-    revised_most: int = 1
-    unsettled: int = 3
-    most_short: int = 200
-    most_notes: int | None = None
-    together: float = 0.1
-    apart: float = 0.7
+    max_confirmations: int = 5
+    occasions_to_mid: int = 3
+    turns_per_occasion: int = 50
+    time_to_long: timedelta = timedelta(days=30)
+    max_revisions_to_long: int = 1
+    revisions_to_demote: int = 3
+    max_short_notes: int = 200
+    max_notes: int | None = None
+    link_gain: float = 0.1
+    link_conflict_factor: float = 0.7
     link_half_life: timedelta = timedelta(days=90)
-    pruned: float = 0.05
-    co_used: int = 3
-    same: float = 0.8
-    path: float = 0.15
-    drop: bool = False
-    in_a_row: int = 5
-    repeated: int = 3
-    within: timedelta = timedelta(days=90)
+    min_link_weight: float = 0.05
+    co_use_sessions: int = 3
+    merge_similarity: float = 0.8
+    min_path_confidence: float = 0.15
+    drop_weak_paths: bool = False
+    audit_after_in_a_row: int = 5
+    audit_after: int = 3
+    audit_window: timedelta = timedelta(days=90)
     trust_gap: float = 0.2
-    echo: float = 0.6
-    idle: timedelta = timedelta(days=60)
-    active: timedelta = timedelta(days=30)
-    log: timedelta = timedelta(days=180)
-    due: timedelta = timedelta(hours=1)
+    max_echo: float = 0.6
+    idle_after: timedelta = timedelta(days=60)
+    active_within: timedelta = timedelta(days=30)
+    keep_use_reports: timedelta = timedelta(days=180)
+    maintain_every: timedelta = timedelta(hours=1)
 
     def __post_init__(self) -> None:
         shares = {name: getattr(self, name) for name in _SHARES}
-        shares |= _each_of("sources", self.sources, _SOURCES)
+        shares |= _each_of("source_trust", self.source_trust, _SOURCES)
         for name, value in shares.items():
             if not isinstance(value, float | int) or not 0 <= value <= 1:
                 raise InvalidInputError(f"{name} lies in [0, 1]; got {value!r}.")
@@ -119,20 +123,39 @@ class Policy:
                 raise InvalidInputError(f"{name} is a timedelta, not negative; got {value!r}.")
             if name in halves and value == nothing:
                 raise InvalidInputError(f"{name} is some time; got none.")
-        if not isinstance(self.drop, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidInputError(f"drop is True or False; got {self.drop!r}.")
+        if not isinstance(self.drop_weak_paths, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInputError(
+                f"drop_weak_paths is True or False; got {self.drop_weak_paths!r}."
+            )
 
 
-_SHARES = ("together", "apart", "pruned", "same", "path", "trust_gap", "echo")
-_SPANS = ("settled", "within", "idle", "active", "log", "due")
+_SHARES = (
+    "link_gain",
+    "link_conflict_factor",
+    "min_link_weight",
+    "merge_similarity",
+    "min_path_confidence",
+    "trust_gap",
+    "max_echo",
+)
+_SPANS = (
+    "time_to_long",
+    "audit_window",
+    "idle_after",
+    "active_within",
+    "keep_use_reports",
+    "maintain_every",
+)
 _COUNTS: Mapping[str, int] = {
-    "confirmations": 0,
-    "revised_most": 0,
-    "most_notes": 0,
-    **dict.fromkeys(("most_short", "occasions", "co_used"), 1),
-    **dict.fromkeys(("in_a_row", "repeated", "segment", "unsettled"), 1),
+    "max_confirmations": 0,
+    "max_revisions_to_long": 0,
+    "max_notes": 0,
+    **dict.fromkeys(("max_short_notes", "occasions_to_mid", "co_use_sessions"), 1),
+    **dict.fromkeys(
+        ("audit_after_in_a_row", "audit_after", "turns_per_occasion", "revisions_to_demote"), 1
+    ),
 }
-_ANY = ("most_notes", None)
+_ANY = ("max_notes", None)
 
 
 def _each_of(name: str, given: object, wanted: Mapping[Any, Any]) -> dict[str, Any]:

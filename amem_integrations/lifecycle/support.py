@@ -118,7 +118,7 @@ async def _find_same(
     if not note_ids:
         return {}
     points = await io.engine.get(note_ids, vectors=True)
-    near = await _near(io, namespace, points, max(usual, policy.same))
+    near = await _near(io, namespace, points, max(usual, policy.merge_similarity))
     asked = await load(io, [point.id for point in points], namespace)
     incoming = await backlinks(io, namespace, list(asked))
     wanted = {

@@ -82,11 +82,11 @@ def life_of(note: Note, turn: int | None = None) -> Life:
 
 def came_up(life: Life, label: str, at: datetime, policy: Policy) -> Life:
     """Return a life after the note was used or repeated; that confirms it once an occasion."""
-    if not is_new_occasion(label, life.occasions, policy.segment):
+    if not is_new_occasion(label, life.occasions, policy.turns_per_occasion):
         return life
     return replace(
         life,
-        occasions=(*life.occasions, label)[-max(_MOST_OCCASIONS, policy.occasions) :],
+        occasions=(*life.occasions, label)[-max(_MOST_OCCASIONS, policy.occasions_to_mid) :],
         confirmations=life.confirmations + 1,
         confirmed_at=at if life.confirmed_at is None else max(at, life.confirmed_at),
     )
@@ -105,7 +105,7 @@ def used(life: Life, outcome: Outcome, label: str, at: datetime, policy: Policy)
 
 def most_conflicts(policy: Policy) -> int:
     """Return how many times of conflicting uses a life keeps."""
-    return max(_MOST_CONFLICTS, policy.in_a_row, policy.repeated)
+    return max(_MOST_CONFLICTS, policy.audit_after_in_a_row, policy.audit_after)
 
 
 # -- tiers -----------------------------------------------------------------------------------
@@ -118,18 +118,18 @@ def tier_of(note: Note, history: Sequence[Revision], now: datetime, policy: Poli
     hardly revised meanwhile, and nobody contradicts it. One step down: it was revised repeatedly.
     history: its revisions; those that change nothing of what it says do not count.
     """
-    since = now - policy.settled
+    since = now - policy.time_to_long
     tiered_at = note.life.tiered_at or note.created_at
     times = [revision.at for revision in history if revision.kind not in UPKEEP]
     revised = sum(at > since for at in times)
     # What led up to this tier has been held against it.
     unsettled = sum(at > max(since, tiered_at) for at in times)
-    if note.tier is not Tier.SHORT and unsettled >= policy.unsettled:
+    if note.tier is not Tier.SHORT and unsettled >= policy.revisions_to_demote:
         return Tier.MID if note.tier is Tier.LONG else Tier.SHORT
-    if note.tier is Tier.SHORT and len(note.life.occasions) >= policy.occasions:
-        return Tier.MID if revised < policy.unsettled else Tier.SHORT
-    settled = now - tiered_at >= policy.settled
-    if note.tier is Tier.MID and settled and revised <= policy.revised_most:
+    if note.tier is Tier.SHORT and len(note.life.occasions) >= policy.occasions_to_mid:
+        return Tier.MID if revised < policy.revisions_to_demote else Tier.SHORT
+    settled = now - tiered_at >= policy.time_to_long
+    if note.tier is Tier.MID and settled and revised <= policy.max_revisions_to_long:
         return Tier.MID if note.contested_by else Tier.LONG
     return note.tier
 
@@ -137,11 +137,11 @@ def tier_of(note: Note, history: Sequence[Revision], now: datetime, policy: Poli
 def may_move(note: Note, now: datetime, policy: Policy) -> bool:
     """Return whether the tier may change, as far as that is known without the history."""
     if note.tier is Tier.SHORT:
-        return len(note.life.occasions) >= policy.occasions
+        return len(note.life.occasions) >= policy.occasions_to_mid
     tiered_at = note.life.tiered_at or note.created_at
-    if note.tier is Tier.MID and now - tiered_at >= policy.settled and not note.contested_by:
+    if note.tier is Tier.MID and now - tiered_at >= policy.time_to_long and not note.contested_by:
         return True
-    return note.revision is not None and note.revision.at > now - policy.settled
+    return note.revision is not None and note.revision.at > now - policy.time_to_long
 
 
 # -- links -----------------------------------------------------------------------------------
@@ -168,15 +168,15 @@ def used_link(link: Link, outcome: Outcome, at: datetime, policy: Policy) -> Lin
     """
     weight = weight_now(link, at, policy)
     if outcome == "used":
-        weight += policy.together * (1 - weight)
+        weight += policy.link_gain * (1 - weight)
     else:
-        weight = max(_LEAST, weight * policy.apart)
+        weight = max(_LEAST, weight * policy.link_conflict_factor)
     return replace(link, weight=weight, used_at=at)
 
 
 def is_worn_out(link: Link, now: datetime, policy: Policy) -> bool:
     """Return whether the link is to be removed."""
-    return link.kind not in LASTING and weight_now(link, now, policy) < policy.pruned
+    return link.kind not in LASTING and weight_now(link, now, policy) < policy.min_link_weight
 
 
 # -- applying both ---------------------------------------------------------------------------

@@ -162,7 +162,7 @@ class MemoryParts:
             # Nothing of it is lost, and formation goes on.
             self.settings.ledger.count("maintain.failed")
             _LOG.warning("Maintenance broke off (%s).", loggable(error))
-            return policy.due
+            return policy.maintain_every
 
     @cached_property
     def own_graph(self) -> Runnable:

@@ -200,7 +200,7 @@ async def rank_notes(
         return Ranking(alone, {}, evidence)
     best = [found.id for found in alone[: max(_PLACED, most)]]
     turns = Turns({id: lists.places[id] for id in best if id in lists.places})
-    missing = turns.missing_beside(best[: options.around]) if by_words else set[int]()
+    missing = turns.missing_beside(best[: options.expand_best]) if by_words else set[int]()
     # Turns around the best that were listed themselves.
     turns = Turns({**turns, **{id: n for id, n in lists.places.items() if n in missing}})
     evidence = replace(evidence, turns=turns, about=question.about)

@@ -31,7 +31,8 @@ async def follow_links(
     A link lifts the weaker of its two notes by the gap between their scores × link weight ×
     damping. A note that no signal found starts at 0. Of several paths to a note the best counts.
     The confidence of a path is that of its last note × the weights of its links. Below
-    `options.path` the path gives proportionally less ("doubt"), or nothing with `options.drop`.
+    `options.min_path_confidence` the path gives proportionally less ("doubt"), or nothing with
+    `options.drop_weak_paths`.
     A link of KINDS_SEEN lifts no note that the signals found, as it knows no more than they do.
     ranking: all that the signals found.
     k: the number of places.
@@ -45,7 +46,7 @@ async def follow_links(
     weights = options.weights
     most_by_text = fsum(weights[name] * (signal.most or 0.0) for name, signal in SIGNALS.items())
     paths: dict[str, _Path] = {}
-    sources = {hit.note.id: hit.score for hit in hits[: options.followed]}
+    sources = {hit.note.id: hit.score for hit in hits[: options.follow_best]}
     trusts = dict.fromkeys(sources, 1.0)
     for hop in range(hops):
         if not any(sources.values()):
@@ -141,9 +142,9 @@ class _Path(NamedTuple):
 
 
 def _believed_share(confidence: float, options: RecallOptions) -> float:
-    if confidence >= options.path:
+    if confidence >= options.min_path_confidence:
         return 1.0
-    return 0.0 if options.drop else confidence / options.path
+    return 0.0 if options.drop_weak_paths else confidence / options.min_path_confidence
 
 
 def _hit(note: Note, own: Mapping[str, float], path: _Path | None) -> Hit:

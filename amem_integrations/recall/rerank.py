@@ -34,8 +34,8 @@ def weigh_sources(hits: Sequence[Hit], sources: Sources, options: RecallOptions)
     """Multiply each score by the trust in the note's source; return the hits best first.
 
     Trust is relative to the best source among them, so that nothing changes if all are of one
-    kind. A note that only asks states nothing, and keeps `options.asking` of its score. `why`
-    has the losses, below 0: "source", "asking".
+    kind. A note that only asks states nothing, and keeps `options.question` of its score. `why`
+    has the losses, below 0: "source", "question".
     """
     best = max((sources(hit.note) for hit in hits), default=0.0)
     if best <= 0:
@@ -53,8 +53,8 @@ def _weigh(hit: Hit, trust: float, options: RecallOptions) -> Hit:
     left = hit.score * trust
     if trust < 1:
         losses["source"] = left - hit.score
-    if only_asks(hit.note.content) and options.asking < 1:
-        losses["asking"] = left * (options.asking - 1)
+    if only_asks(hit.note.content) and options.question < 1:
+        losses["question"] = left * (options.question - 1)
     return _reduce(hit, losses)
 
 
@@ -62,7 +62,7 @@ def demote_outdated(hits: Sequence[Hit], at: datetime, options: RecallOptions) -
     """Lower the scores of notes that were outdated at `at`; return the hits best first.
 
     However well it fits the question, a note comes after the one that took its place. `why` has
-    the losses, below 0: "superseded", and "contested" while the contradiction is unresolved.
+    the losses, below 0: "outdated", and "contested" while the contradiction is unresolved.
     """
     outdated = [(until, hit) for hit in hits if (until := hit.note.valid_until) and until <= at]
     if not outdated:
@@ -72,8 +72,8 @@ def demote_outdated(hits: Sequence[Hit], at: datetime, options: RecallOptions) -
     # A successor may be outdated itself, but not before its predecessor.
     for _, hit in sorted(outdated, key=lambda pair: pair[0], reverse=True):
         better = (by_id[id].score for id in successors.get(hit.note.id, ()))
-        left = min([hit.score * options.superseded, *(score * _BEHIND for score in better)])
-        losses = {"superseded": left - hit.score}
+        left = min([hit.score * options.outdated, *(score * _BEHIND for score in better)])
+        losses = {"outdated": left - hit.score}
         if hit.note.contested_by:
             losses["contested"] = left * (options.contested - 1)
         by_id[hit.note.id] = _reduce(hit, losses)

@@ -120,14 +120,16 @@ async def search(
         # they say the same is worth one longer list, but not all that there is.
         depth *= 4
     if hops and hits and options.damping:
-        folded = len(hits) - len(fold_duplicates(hits, 0, same)) if options.fold else 0
+        folded = len(hits) - len(fold_duplicates(hits, 0, same)) if options.fold_duplicates else 0
         hits = await follow_links(
             io, scope, hits, ranking, vector, k=places + folded, hops=hops, options=options
         )
     if sources is not None:
         hits = weigh_sources(hits, sources, options)
     hits = demote_outdated(hits, moment, options)
-    hits = fold_duplicates(hits, k, same) if options.fold else sorted(hits, key=hit_order)
+    hits = (
+        fold_duplicates(hits, k, same) if options.fold_duplicates else sorted(hits, key=hit_order)
+    )
     hits = hits[:places]
     if reranking is not None:
         hits = await rerank(io, query, hits, reranking)
@@ -146,7 +148,7 @@ async def _speakers(io: IO, namespace: Namespace) -> Collection[str]:
 
 def _is_crowded(hits: Sequence[Hit], k: int, same: dict[str, Same], options: RecallOptions) -> bool:
     """Whether duplicates of better notes take some of the `k` places."""
-    return options.fold and len(fold_duplicates(hits, 0, same)) < k
+    return options.fold_duplicates and len(fold_duplicates(hits, 0, same)) < k
 
 
 async def _read_best(

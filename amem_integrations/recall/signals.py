@@ -185,39 +185,39 @@ def _signal(
     return field(default=weight, metadata={"signal": Signal(score, most)})
 
 
-SHARES = ("superseded", "contested", "asking")
+SHARES = ("outdated", "contested", "question")
 """Settings that say what is left of a score; 1 switches one off."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecallOptions:
-    """How signals are weighed; 0 switches one off. See `signals` for their units.
+    """How notes are found and ranked. The first eight are weights; 0 switches a signal off.
 
     Attributes:
-        meaning: nearness of the text to the query.
-        words: rare words of the query (BM25), those of the turns around included.
-        reply: meaning of the next turn.
-        answer: meaning of the turn before, if that is a question; needs `meaning`.
-        speaker: whose words are asked for.
-        date: when.
-        statement: not a question itself.
-        length: how much a note can say.
-        damping: what a link of weight 1 passes on of a score, in [0, 1]; 0 ignores links.
-        followed: the links of how many hits are followed, the best ones.
-        fan_out: how many linked notes are considered at each hop, the nearest to the query.
-        around: for how many of the best notes the turns around them are looked up.
-        superseded: what is left of the score of a note that ceased to hold. A question in the words
-            of the old one gives it up to twice what its successor has: half puts it behind.
-        contested: what is left of that again where nobody settled whether it holds.
-        asking: what is left of the score of a note that only asks, where sources are weighed.
-        path: how far a way along links must be believed to give all that it can, in [0, 1]; 0 does
-            not ask.
-        drop: whether it gives nothing otherwise.
-        fold: whether notes that say the same as a better one give way to others.
-        diversity: how much unlikeness counts against score, in [0, 1], among the notes to be shown.
-        min_relevance: the least relevance that one of them must reach, or none is shown; None does
-            not ask for relevance. See `relevance`.
-        reranker: reorders the best notes: one of fastembed's cross-encoders by name, a LangChain
+        meaning: semantic similarity of the note and the question.
+        words: keyword match (BM25), including the neighbouring turns.
+        reply: semantic similarity of the next turn.
+        answer: semantic similarity of the turn before, if it is a question; needs `meaning`.
+        speaker: the question names the note's speaker.
+        date: the question names the note's day.
+        statement: the note is not a question.
+        length: longer notes, up to 60 words.
+        damping: the share of a score that a link of weight 1 passes on, in [0, 1]; 0 ignores links.
+        follow_best: the number of best hits whose links are followed.
+        fan_out: linked notes considered at each hop, the nearest to the question.
+        expand_best: the number of best hits whose neighbouring turns are looked up.
+        outdated: the share of its score that an outdated note keeps. A question in the words of
+            the old note gives it up to twice the score of its successor: half puts it behind.
+        contested: the share that a note keeps while a contradiction is unresolved.
+        question: the share that a note keeps that only asks, where sources are weighed.
+        min_path_confidence: the confidence, in [0, 1], that a path of links needs to pass on its
+            full share; 0: no limit.
+        drop_weak_paths: whether a path below that passes on nothing.
+        fold_duplicates: whether near-duplicates of a better hit give way.
+        diversity: maximal marginal relevance, in [0, 1]: the share of dissimilarity in the ranking.
+        min_relevance: if no hit reaches this relevance, nothing is found; None: no limit.
+            See `relevance`.
+        reranker: reorders the best hits: the name of a fastembed cross-encoder, a LangChain
             document compressor, or a function from a query and texts to scores.
 
     Raises:
@@ -238,15 +238,15 @@ class RecallOptions:
     statement: float = _signal(0.5, score_statement, most=1.0)
     length: float = _signal(0.3, score_length, most=log(_LONGEST / _SHORTEST))
     damping: float = 0.25
-    followed: int = 5
+    follow_best: int = 5
     fan_out: int = 32
-    around: int = 40
-    superseded: float = 0.5
+    expand_best: int = 40
+    outdated: float = 0.5
     contested: float = 0.9
-    asking: float = 0.5
-    path: float = 0.0
-    drop: bool = False
-    fold: bool = True
+    question: float = 0.5
+    min_path_confidence: float = 0.0
+    drop_weak_paths: bool = False
+    fold_duplicates: bool = True
     diversity: float = 0.0
     min_relevance: float | None = None
     reranker: Any = None
@@ -258,11 +258,11 @@ class RecallOptions:
                 "Signal weights are 0 or more, and meaning or words is above 0; got "
                 f"{', '.join(f'{name}={weight}' for name, weight in weights.items())}."
             )
-        for name in ("damping", *SHARES, "path", "diversity"):
+        for name in ("damping", *SHARES, "min_path_confidence", "diversity"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInputError(f"{name} lies in [0, 1]; got {getattr(self, name)}.")
         check_relevance(self.min_relevance)
-        for name, least in (("followed", 1), ("fan_out", 1), ("around", 0)):
+        for name, least in (("follow_best", 1), ("fan_out", 1), ("expand_best", 0)):
             if getattr(self, name) < least:
                 raise InvalidInputError(f"{name} is at least {least}; got {getattr(self, name)}.")
 

@@ -191,4 +191,4 @@ def test_the_policy_and_maintenance_set_the_bounds() -> None:
     assert table(echo=0.61)["echo"].worry
     assert "7 days" in table(policy=policy)["activity"].meaning
     assert table()["short"].over is None
-    assert table(maintained=True)["short"].over == DEFAULT_POLICY.most_short
+    assert table(maintained=True)["short"].over == DEFAULT_POLICY.max_short_notes

@@ -1,42 +1,32 @@
-"""What it costs to form a note, by mode, and how long whoever adds one waits.
+"""What it costs to form a note, by mode, in calls and tokens.
 
-    python -m tests.benchmarks.formation          # cost and latency
-    python -m tests.benchmarks.formation cost     # counts only: no model is loaded
+    python -m tests.benchmarks.formation
 
-Cost is counted on the demo conversation. A scripted model answers every mode, and the
+It is counted on the demo conversation; no model is loaded. A scripted model answers every mode,
+and the
 reference's two questions, with the same understanding, links and evolutions: those that the
 LLM-free analyst found. Tokens are o200k_base's where tiktoken can have it without a network,
 else an estimate. A schema is counted whole, compact, once a call, as if it were part of the
 prompt; providers that take one beside the prompt bill about that.
 """
 
-import asyncio
 import os
-import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from langchain_core.messages import BaseMessage
-from langchain_core.outputs import ChatResult
-from pydantic import PrivateAttr
 
 from amem_integrations import AgenticMemory, FormationOptions, Note
 from amem_integrations.cli.demo import messages as turns
-from amem_integrations.core.io import run
 from amem_integrations.core.values import estimate_tokens
-from amem_integrations.embedders.dense import resolve_embedder
-from amem_integrations.formation.commit import commit
-from amem_integrations.formation.graph import STEPS
-from amem_integrations.formation.state import Run, RunContext, initial_state
+from amem_integrations.formation.state import initial_state
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
 from tests.benchmarks import reference_prompts
 from tests.benchmarks.reference_prompts import compact
-from tests.support import chat_model, io_of, judgement, replies, shown_batch, shown_notes, wiring_of
+from tests.support import shown_batch, shown_notes
 
 MODES = ("staged", "fused", "batched")
 BATCH = 8
@@ -228,122 +218,5 @@ def cost_table() -> None:
     )
 
 
-# -- latency --------------------------------------------------------------------------------
-
-
-def understands(text: str, shown: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return judgement(text)
-
-
-class Narrow(ScriptedChatModel):
-    """A scripted model that serves `slots` calls at once, as a provider's limit has it."""
-
-    slots: int
-    _gate: Any = PrivateAttr()
-
-    def model_post_init(self, context: Any) -> None:
-        super().model_post_init(context)
-        self._gate = asyncio.Semaphore(self.slots)
-
-    async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
-        async with self._gate:
-            return await super()._agenerate(*args, **kwargs)
-
-
-def acknowledgement_table(notes: int = 40) -> None:
-    """How long `add` takes in the background, against embedding the same text alone."""
-    embedder = resolve_embedder(None)
-    texts = [turn["content"] for turn in turns()][:notes]
-    embedder.embed_documents(["warm up"])
-    print("\nAcknowledgement of a background add(), against embedding its text alone, p50 in ms")
-    print(f"{'while':>24} {'add':>7} {'alone':>7} {'ratio':>6}")
-    for busy in (False, True):
-        model = chat_model(understands, latency=LATENCY)
-        with AgenticMemory(embedder=embedder, model=model, formation="background") as memory:
-            memory.add("warm up")
-            memory.flush()
-            alone: list[float] = []
-            taken: list[float] = []
-            for text in texts:
-                alone.append(seconds(lambda text=text: embedder.embed_documents([text])))
-                taken.append(seconds(lambda text=text: memory.add(text)))
-                if not busy:
-                    memory.flush()
-            memory.flush()
-        what = "others are being formed" if busy else "nothing else goes on"
-        ours, least = median(taken), median(alone)
-        print(f"{what:>24} {ours * 1e3:>7.1f} {least * 1e3:>7.1f} {ours / least:>6.2f}")
-
-
-def crowd_table(notes: int = 64) -> None:
-    """Inline adds at once, each in a namespace of its own, against what the model allows."""
-    print(f"\n{notes} aadd() at once in as many namespaces, inline, fused, a model of 200 ms")
-    print(f"{'model serves at once':>24} {'allowed s':>10} {'taken s':>8} {'ratio':>6}")
-    for slots in (4, 8, 16, notes):
-        allowed = -(-notes // slots) * LATENCY
-        taken = asyncio.run(crowd(notes, slots))
-        print(f"{slots:>24} {allowed:>10.2f} {taken:>8.2f} {taken / allowed:>6.2f}")
-    least = asyncio.run(crowd(notes, notes, 0.0))
-    print(f"What one core has to do for them, with a model that answers at once: {least:.2f} s")
-
-
-async def crowd(notes: int, slots: int, latency: float = LATENCY) -> float:
-    model = Narrow(replies(understands), latency=latency, slots=slots)
-    async with await AgenticMemory.aopen(embedder=HashEmbedder(), model=model) as memory:
-        await memory.aadd("warm up", namespace="warm")
-        started = time.perf_counter()
-        await asyncio.gather(
-            *(memory.aadd("The redis cache", namespace=f"user{n}") for n in range(notes))
-        )
-        return time.perf_counter() - started
-
-
-def overhead_table() -> None:
-    """The graph, against the same operations one after another; a model that answers at once."""
-    print(
-        "\nForming a note, a model that answers at once, p50 in ms: by graph, by operations alone"
-    )
-    print(f"{'mode':>24} {'graph':>7} {'alone':>7} {'more':>6}")
-    for mode in MODES:
-        graph, alone = forming(mode)
-        print(f"{mode:>24} {graph * 1e3:>7.1f} {alone * 1e3:>7.1f} {(graph - alone) * 1e3:>6.1f}")
-
-
-def forming(mode: Any) -> tuple[float, float]:
-    """Seconds a note by the graph, and by its operations alone, taken in turns."""
-    items = turns()
-    size = BATCH if mode == "batched" else 1
-    with AgenticMemory(
-        embedder=HashEmbedder(), model=chat_model(understands), mode=mode, formation="off"
-    ) as memory:
-        settings, io, graph = wiring_of(memory).settings, io_of(memory), memory.graph()
-
-        async def operations(state: Any) -> None:
-            for operation in (*STEPS[mode].values(), commit):
-                state = {**state, **await operation(io, Run(settings, state, RunContext()))}
-
-        ways: list[Callable[[Any], Any]] = [graph.invoke, lambda state: run(operations(state))]
-        taken: tuple[list[float], list[float]] = ([], [])
-        for turn, start in enumerate(range(0, len(items) - size + 1, size)):
-            state = initial_state(memory.add_many(items[start : start + size]))
-            taken[turn % 2].append(seconds(lambda turn=turn, state=state: ways[turn % 2](state)))
-    # The first of each warms up what is imported late.
-    return median(taken[0][1:]) / size, median(taken[1][1:]) / size
-
-
-def seconds(call: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    call()
-    return time.perf_counter() - started
-
-
-def main() -> None:
-    cost_table()
-    if sys.argv[1:] != ["cost"]:
-        acknowledgement_table()
-        crowd_table()
-        overhead_table()
-
-
 if __name__ == "__main__":
-    main()
+    cost_table()

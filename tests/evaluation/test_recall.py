@@ -108,7 +108,7 @@ def test_options_reach_the_search(filled: Held) -> None:
     dataset = replace(held.dataset, conversations=(replace(boat, questions=(strange,)),))
     asked = Filled(held.memory, dataset, 0.0)
     meaning = ask(asked, Setup(RecallOptions(words=0), 0), questions, k=10)
-    only_words = RecallOptions(meaning=0, reply=0, around=0)
+    only_words = RecallOptions(meaning=0, reply=0, expand_best=0)
     words = ask(asked, Setup(only_words, 0), questions, k=10)
     assert words.ranks == ((None,),)
     assert meaning.ranks != words.ranks

@@ -27,7 +27,7 @@ from tests.support import chat_model, io_of, judgement, open_memory, wiring_of
 
 EXAMPLES = int(os.environ.get("AMEM_TEST_EXAMPLES", "6"))
 # So that one use is enough for a co-use link, two occasions for a tier, two conflicts for an audit.
-POLICY = Policy(co_used=1, occasions=2, in_a_row=2, repeated=2)
+POLICY = Policy(co_use_sessions=1, occasions_to_mid=2, audit_after_in_a_row=2, audit_after=2)
 TEXTS = ("The redis cache holds 512 entries.",) * 2 + (
     "Memcached instead of redis is an option.",
     "The violin lesson is on Tuesday.",

@@ -73,14 +73,23 @@ def test_an_explanation_says_how_the_value_came_about() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        *({"path": wrong} for wrong in (2.0, "x", float("nan"), None)),
-        *({"most_short": wrong} for wrong in (0, 1.5, "x", None)),
-        *({"most_notes": -1}, {"confirmations": -1}, {"unsettled": 0}, {"drop": "no"}),
-        *({"sources": {}}, {"sources": None}, {"sources": {**Policy().sources, None: 2}}),
+        *({"min_path_confidence": wrong} for wrong in (2.0, "x", float("nan"), None)),
+        *({"max_short_notes": wrong} for wrong in (0, 1.5, "x", None)),
+        *(
+            {"max_notes": -1},
+            {"max_confirmations": -1},
+            {"revisions_to_demote": 0},
+            {"drop_weak_paths": "no"},
+        ),
+        *(
+            {"source_trust": {}},
+            {"source_trust": None},
+            {"source_trust": {**Policy().source_trust, None: 2}},
+        ),
         *({"half_lives": {}}, {"half_lives": dict.fromkeys(Tier, timedelta(0))}),
         {"half_lives": dict.fromkeys(Tier, 7)},
         *({"link_half_life": wrong} for wrong in (90, timedelta(0), timedelta(days=-1))),
-        *({"idle": 60}, {"due": 3600}, {"within": timedelta(days=-1)}),
+        *({"idle_after": 60}, {"maintain_every": 3600}, {"audit_window": timedelta(days=-1)}),
     ],
     ids=repr,
 )

@@ -73,6 +73,6 @@ def test_a_high_echo_index_makes_co_use_links_after_fewer_sessions(
     for session in ("t", "u"):
         lived.use(ids[0], ids[2], session=session)
         lived.use(ids[1], ids[0], session=session)
-    done = run(maintain(io_of(memory), ("a",), Policy(echo=index), "tests"))
+    done = run(maintain(io_of(memory), ("a",), Policy(max_echo=index), "tests"))
     assert done.co_used == co_used
     memory.close()

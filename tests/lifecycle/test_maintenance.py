@@ -255,7 +255,7 @@ def test_notes_with_other_numbers_do_not_support_each_other(lived: Lived) -> Non
 # -- the ring --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", [Policy(most_short=4), Policy(most_notes=4)])
+@pytest.mark.parametrize("policy", [Policy(max_short_notes=4), Policy(max_notes=4)])
 def test_of_too_many_notes_the_least_believed_and_useful_are_archived(
     lived: Lived, policy: Policy
 ) -> None:
@@ -270,7 +270,7 @@ def test_of_too_many_notes_the_least_believed_and_useful_are_archived(
     status = [lived.note(id).status for id in ids]
     archived = [number for number, each in enumerate(status) if each is Status.ARCHIVED]
     assert done.archived == len(archived)
-    assert archived == ([2] if policy.most_short == 4 else [2, 3])
+    assert archived == ([2] if policy.max_short_notes == 4 else [2, 3])
 
 
 # -- when it is due --------------------------------------------------------------------------
@@ -291,7 +291,7 @@ def test_the_worker_maintains_once_in_a_while(lived: Lived) -> None:
     run(maintain_if_due(io, DEFAULT_POLICY, "tests"))
     lived.use(note, days=0.01)
     wait = run(maintain_if_due(io, DEFAULT_POLICY, "tests"))
-    assert timedelta() < wait < DEFAULT_POLICY.due
+    assert timedelta() < wait < DEFAULT_POLICY.maintain_every
     assert lived.note(note).life.clean == 0
     lived.days += 0.05
     run(maintain_if_due(io, DEFAULT_POLICY, "tests"))
@@ -316,7 +316,7 @@ def test_a_clock_that_was_wrong_once_does_not_stop_maintenance() -> None:
         run(maintain_if_due(io, DEFAULT_POLICY, "tests"))
         # As after a restart: within a process, time never goes back.
         right = SyncIO(io.engine, io.sparse, io.embedder, None, Clock(Days()))
-        assert run(maintain_if_due(right, DEFAULT_POLICY, "tests")) == DEFAULT_POLICY.due
+        assert run(maintain_if_due(right, DEFAULT_POLICY, "tests")) == DEFAULT_POLICY.maintain_every
         assert run(feedback(right, note.namespace, [note.id])) == 1
         assert run(maintain(right, note.namespace, DEFAULT_POLICY, "tests")).uses == 1
         assert again(memory, note).life.clean == 1

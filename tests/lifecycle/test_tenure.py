@@ -87,7 +87,7 @@ def test_sessions_named_like_a_turn_are_occasions_of_their_own(one: str, other: 
 
 
 def test_a_life_keeps_as_much_as_a_policy_asks_for() -> None:
-    patient = Policy(occasions=12, in_a_row=9, repeated=9)
+    patient = Policy(occasions_to_mid=12, audit_after_in_a_row=9, audit_after=9)
     life = Life()
     for day in range(12):
         life = used(life, "used", f"s{day}", NOW + day * DAY, patient)

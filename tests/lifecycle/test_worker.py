@@ -39,7 +39,7 @@ def test_an_idle_worker_wakes_for_maintenance(memory: AgenticMemory, days: Days)
     batch = run(take(wiring_of(memory), io_of(memory)))
     assert batch.notes == []
     assert batch.due is not None
-    assert 0 < batch.due <= DEFAULT_POLICY.due.total_seconds()
+    assert 0 < batch.due <= DEFAULT_POLICY.maintain_every.total_seconds()
 
 
 def test_without_a_policy_nothing_wakes_it() -> None:
@@ -54,5 +54,8 @@ def test_maintenance_that_fails_is_counted_and_tried_later(
         raise StoreWriteError("The disk is full.")
 
     monkeypatch.setattr("amem_integrations.memory.build.maintain_if_due", full)
-    assert run(take(wiring_of(memory), io_of(memory))).due == DEFAULT_POLICY.due.total_seconds()
+    assert (
+        run(take(wiring_of(memory), io_of(memory))).due
+        == DEFAULT_POLICY.maintain_every.total_seconds()
+    )
     assert memory.admin.health()["maintain.failed"] >= 1

@@ -20,7 +20,7 @@ from tests.lifecycle.year import CORRECTED, HOME, STABLE, Year
 from tests.support import chat_model, open_memory
 
 # Small, so that a year of a small team reaches both.
-POLICY = Policy(most_short=20, most_notes=50)
+POLICY = Policy(max_short_notes=20, max_notes=50)
 SETTLED_BEFORE = 8
 """Sessions from the end; what nobody came back to before then is to be aside."""
 
@@ -85,7 +85,7 @@ def test_the_old_one_is_found_first_for_earlier_times(lived: Lived, name: str) -
     before = lived.year.corrected_at[name] - timedelta(days=1)
     [hit] = lived.memory.search(question, namespace=HOME, k=1, at=before)
     assert hit.note.content in old
-    assert "superseded" not in hit.why
+    assert "outdated" not in hit.why
 
 
 def test_a_note_that_is_contradicted_in_use_is_audited_and_not_deleted(lived: Lived) -> None:
@@ -97,11 +97,11 @@ def test_a_note_that_is_contradicted_in_use_is_audited_and_not_deleted(lived: Li
 
 
 def test_the_namespace_stays_under_its_cap(lived: Lived) -> None:
-    assert POLICY.most_notes is not None
-    assert lived.year.most <= POLICY.most_notes
+    assert POLICY.max_notes is not None
+    assert lived.year.most <= POLICY.max_notes
     notes = lived.memory.recent(namespace=HOME, limit=500)
     shown = [note for note in notes if note.status is Status.FORMED]
-    assert sum(note.tier is Tier.SHORT for note in shown) <= POLICY.most_short
+    assert sum(note.tier is Tier.SHORT for note in shown) <= POLICY.max_short_notes
 
 
 def test_nothing_was_deleted(lived: Lived) -> None:

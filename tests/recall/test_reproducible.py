@@ -97,7 +97,7 @@ def test_of_equal_notes_that_a_hub_leads_to_the_order_of_writing_chooses_none() 
     ]
     notes = [hub, *linked, *crowd]
     for fan_out in (4, 32):
-        options = RecallOptions(damping=0.9, fold=False, fan_out=fan_out)
+        options = RecallOptions(damping=0.9, fold_duplicates=False, fan_out=fan_out)
         ask = partial(search, query="kayak leaks badly", namespace=("mine",), k=8, options=options)
         found: list[list[str | None]] = []
         for order in (notes, notes[::-1]):

@@ -166,7 +166,7 @@ def test_notes_that_only_seem_to_meet_a_filter_are_made_up_for_from_further_down
 
 def cosines(canned: Canned, depth: int) -> set[str]:
     """The ids in the list of `depth` notes by meaning."""
-    question, options = read_question("the", (), NOW), RecallOptions(words=0.0, around=0)
+    question, options = read_question("the", (), NOW), RecallOptions(words=0.0, expand_best=0)
     nothing = SparseVector((), ())
     scope = scope_of(NS, None, None)
     io = canned.io

@@ -50,7 +50,7 @@ def test_a_note_comes_after_the_one_that_took_its_place_however_well_it_fits(kin
 @pytest.mark.parametrize("given", [OLD, OPEN])
 def test_what_a_note_lost_is_told_and_sums_to_its_score(given: Hit) -> None:
     [found] = demote_outdated([given], NOW, DEFAULT_OPTIONS)
-    assert found.why["superseded"] == -1.0
+    assert found.why["outdated"] == -1.0
     assert found.score == fsum(found.why.values())
 
 
@@ -87,7 +87,7 @@ def test_a_note_that_only_asks_makes_way_for_one_that_states_something() -> None
     asking = hit("How many entries does the cache hold?", 1.5, source="user")
     found = weigh_sources([asking, TOLD], sources, DEFAULT_OPTIONS)
     assert [each.note for each in found] == [TOLD.note, asking.note]
-    assert found[1].why == {**asking.why, "asking": -0.75}
+    assert found[1].why == {**asking.why, "question": -0.75}
     assert weigh_sources([asking], sources, replace(DEFAULT_OPTIONS, asking=1.0)) == [asking]
 
 

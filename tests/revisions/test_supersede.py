@@ -168,7 +168,7 @@ def test_a_search_prefers_the_note_that_is_valid_at_the_time(memory: AgenticMemo
     new = memory.add("By now 900 entries, the cache", occurred_at=FRIDAY, supersedes=old)
     query = "how many entries the cache holds"
     assert memory.search(query)[0].note.id == new.id
-    assert memory.search(query)[1].why["superseded"] < 0
+    assert memory.search(query)[1].why["outdated"] < 0
     assert memory.search(query, at=FRIDAY - timedelta(days=1))[0].note.id == old.id
 
 

@@ -179,7 +179,7 @@ def test_bars_share_one_scale_and_losses_are_on_the_other_side(note: Note) -> No
     assert [(each.signal, each.width) for each in second] == [("words", 50), ("meaning", 25)]
     ((gain, loss),) = shares_of([hit(note, meaning=3.0, superseded=-1.0)])
     assert (gain.start, gain.width) == (25, 75)
-    assert (loss.signal, loss.start, loss.width) == ("superseded", 0, 25)
+    assert (loss.signal, loss.start, loss.width) == ("outdated", 0, 25)
     # What cannot be seen has no bar.
     assert shares_of([hit(note), hit(note, answer=0.0)]) == [[], []]
     assert len(shares_of([hit(note, meaning=1.0, answer=0.001)])[0]) == 1
