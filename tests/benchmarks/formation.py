@@ -3,9 +3,8 @@
     python -m tests.benchmarks.formation
 
 It is counted on the demo conversation; no model is loaded. A scripted model answers every mode,
-and the
-reference's two questions, with the same understanding, links and evolutions: those that the
-LLM-free analyst found. Tokens are o200k_base's where tiktoken can have it without a network,
+and the two questions of the reference, with the same understanding, links and evolutions: those
+that the LLM-free analyst found. Tokens are o200k_base's where tiktoken can have it without a network,
 else an estimate. A schema is counted whole, compact, once a call, as if it were part of the
 prompt; providers that take one beside the prompt bill about that.
 """
