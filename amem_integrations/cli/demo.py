@@ -214,12 +214,13 @@ def _show_formation(
 
 def _as_formed(note: Note, revisions: Sequence[Revision]) -> Note:
     """The note as it was before later notes changed it."""
-    formed = next((revision for revision in revisions if revision.kind == "formed"), None)
-    fields = {
-        field: change.after if field == "context" else tuple(change.after)
-        for field, change in (formed.changes if formed else {}).items()
-        if field in ("keywords", "tags", "context")
-    }
+    fields: dict[str, Any] = {}
+    for revision in revisions:
+        if revision.kind == "formed":
+            for name in {"keywords", "tags", "context"} & revision.changes.keys():
+                after = revision.changes[name].after
+                fields[name] = after if name == "context" else tuple(after)
+            break
     return note.evolve(**fields)
 
 
