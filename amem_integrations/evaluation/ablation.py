@@ -70,7 +70,7 @@ def with_settings(options: RecallOptions, settings: Sequence[str]) -> RecallOpti
     Examples:
         >>> from amem_integrations.evaluation.ablation import with_settings
         >>> from amem_integrations.recall.signals import DEFAULT_OPTIONS
-        >>> with_settings(DEFAULT_OPTIONS, ["damping=0", "fold=false"]).damping
+        >>> with_settings(DEFAULT_OPTIONS, ["damping=0", "fold_duplicates=false"]).damping
         0.0
     """
     types = get_type_hints(RecallOptions)

@@ -73,7 +73,11 @@ async def _found(
         reranking = reranking_by(reranker, wiring.settings.ledger.count)
     believe, sources, policy = None, None, wiring.policy
     if policy is not None:
-        options = replace(options, path=policy.min_path_confidence, drop=policy.drop_weak_paths)
+        options = replace(
+            options,
+            min_path_confidence=policy.min_path_confidence,
+            drop_weak_paths=policy.drop_weak_paths,
+        )
         at = arguments.get("at")
         believe = partial(believed, now=io.now() if at is None else as_utc(at), policy=policy)
         sources = partial(source_trust, policy=policy)

@@ -185,7 +185,7 @@ def test_figures_have_one_name_each_and_a_meaning_of_one_line() -> None:
 
 
 def test_the_policy_and_maintenance_set_the_bounds() -> None:
-    policy = replace(DEFAULT_POLICY, echo=0.2, active=timedelta(days=7))
+    policy = replace(DEFAULT_POLICY, max_echo=0.2, active_within=timedelta(days=7))
     assert table(policy=policy, echo=0.3)["echo"].worry
     assert not table(echo=0.6)["echo"].worry
     assert table(echo=0.61)["echo"].worry

@@ -4,7 +4,7 @@
 
 It is counted on the demo conversation; no model is loaded. A scripted model answers every mode,
 and the two questions of the reference, with the same understanding, links and evolutions: those
-that the LLM-free analyst found. Tokens are o200k_base's where tiktoken can have it without a network,
+that the LLM-free analyst found. Tokens are o200k_base's where tiktoken needs no network,
 else an estimate. A schema is counted whole, compact, once a call, as if it were part of the
 prompt; providers that take one beside the prompt bill about that.
 """

@@ -115,7 +115,7 @@ def test_a_way_that_is_hardly_believed_gives_less_in_proportion(
     asked.add("linked", confidence=confidence)
     asked.add("best", links={"linked": weight})
     asked.answer({"linked": 0.05})
-    hits = by_name(find(asked, options=without_text(path=0.2)))
+    hits = by_name(find(asked, options=without_text(min_path_confidence=0.2)))
     linked = hits["linked"]
     assert linked.score == pytest.approx(0.5 * 0.5 * weight * hits["best"].score)
     assert linked.why == {"link": 2 * linked.score, "doubt": -linked.score}
@@ -126,7 +126,7 @@ def test_a_way_is_as_doubtful_as_all_of_its_links_together(asked: Canned) -> Non
     asked.add("near", links={"far": 0.5})
     asked.add("best", links={"near": 0.5})
     asked.answer({"near": 0.05}, {"far": 0.01})
-    hits = by_name(find(asked, hops=2, options=without_text(path=0.25)))
+    hits = by_name(find(asked, hops=2, options=without_text(min_path_confidence=0.25)))
     assert "doubt" not in hits["near"].why
     assert hits["far"].why["doubt"] == pytest.approx(-0.5 * hits["far"].why["link"])
 
@@ -135,7 +135,9 @@ def test_a_doubtful_way_gives_nothing_where_that_is_asked_for(asked: Canned) -> 
     asked.add("linked", confidence=0.1)
     asked.add("best", links={"linked": 1.0})
     asked.answer({"linked": 0.05})
-    assert "linked" not in texts(find(asked, options=without_text(path=0.2, drop=True)))
+    assert "linked" not in texts(
+        find(asked, options=without_text(min_path_confidence=0.2, drop_weak_paths=True))
+    )
 
 
 def test_of_several_paths_the_best_counts(asked: Canned) -> None:
@@ -154,7 +156,7 @@ def test_a_second_hop_starts_from_all_that_the_first_came_to(asked: Canned) -> N
     asked.add("poor", links={"far": 1.0})
     asked.add("best", links={"poor": 1.0})
     asked.answer({"poor": 0.1}, {"far": 0.01})
-    hits = by_name(find(asked, hops=2, options=without_text(followed=1)))
+    hits = by_name(find(asked, hops=2, options=without_text(follow_best=1)))
     assert hits["poor"].why.keys() == {"meaning", "link"}
     assert hits["far"].score == pytest.approx(0.5 * hits["poor"].score)
 

@@ -120,7 +120,7 @@ def test_a_signal_of_weight_zero_is_not_asked(three: Canned) -> None:
         {"meaning": -1.0},
         {"damping": 1.5},
         {"fan_out": 0},
-        {"followed": 0},
+        {"follow_best": 0},
     ],
 )
 def test_options_that_mean_nothing_are_refused(weights: dict[str, float]) -> None:

@@ -88,7 +88,7 @@ def test_a_note_that_only_asks_makes_way_for_one_that_states_something() -> None
     found = weigh_sources([asking, TOLD], sources, DEFAULT_OPTIONS)
     assert [each.note for each in found] == [TOLD.note, asking.note]
     assert found[1].why == {**asking.why, "question": -0.75}
-    assert weigh_sources([asking], sources, replace(DEFAULT_OPTIONS, asking=1.0)) == [asking]
+    assert weigh_sources([asking], sources, replace(DEFAULT_OPTIONS, question=1.0)) == [asking]
 
 
 @pytest.mark.parametrize(

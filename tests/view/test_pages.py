@@ -177,7 +177,7 @@ def test_bars_share_one_scale_and_losses_are_on_the_other_side(note: Note) -> No
     first, second = shares_of([hit(note, meaning=2.0), hit(note, meaning=0.5, words=1.0)])
     assert [(each.signal, each.start, each.width) for each in first] == [("meaning", 0, 100)]
     assert [(each.signal, each.width) for each in second] == [("words", 50), ("meaning", 25)]
-    ((gain, loss),) = shares_of([hit(note, meaning=3.0, superseded=-1.0)])
+    ((gain, loss),) = shares_of([hit(note, meaning=3.0, outdated=-1.0)])
     assert (gain.start, gain.width) == (25, 75)
     assert (loss.signal, loss.start, loss.width) == ("outdated", 0, 25)
     # What cannot be seen has no bar.
