@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
@@ -60,13 +60,13 @@ def score(dataset: Dataset, runs: Sequence[Run], cutoffs: Sequence[int]) -> list
         (0.0, 1.0)
     """
     tables = [[rank_scores(ranks, cutoffs) for ranks in run.ranks] for run in runs]
-    results = estimates_of(dataset.asked, tables, groups(dataset))
+    results = estimates_of(dataset.asked, tables, groups(dataset.asked))
     return [Scored(run, *result) for run, result in zip(runs, results, strict=True)]
 
 
-def groups(dataset: Dataset) -> list[str]:
+def groups(asked: Sequence[tuple[Conversation, Question]]) -> list[str]:
     """Return "core", then its categories, then those that are reported apart."""
-    core = {question.category: question.core for _, question in dataset.asked}
+    core = {question.category: question.core for _, question in asked}
     return [CORE, *sorted(core, key=lambda category: (not core[category], category))]
 
 
@@ -206,7 +206,7 @@ def _settings(setup: Setup | None) -> dict[str, Any]:
 
 
 class _Run(BaseModel):
-    ranks: list[list[Annotated[int, Field(ge=1)] | None]]
+    ranks: list[list[int | None]]
     took: list[float]
 
 
@@ -232,20 +232,16 @@ def earlier_run(path: Path, dataset: Dataset, *, k: int) -> Run:
     except ValidationError as error:
         wrong = error.errors()[0]["msg"]
         raise InvalidInputError(f"{path} is no report; --json prints one ({wrong}).") from error
-    run, deepest = report.runs[0], max(report.cutoffs)
-    expected = [len(question.evidence) for _, question in dataset.asked]
     if report.sha256 != dataset.digest or report.questions != _questions_of(dataset):
         raise InvalidInputError(
             f"{path} is about other questions; compare reports on the same file and --limit."
         )
+    deepest = max(report.cutoffs)
     if deepest < k:
         raise InvalidInputError(
             f"{path} looked at {deepest} places only; compare with -k {deepest}."
         )
-    if [len(ranks) for ranks in run.ranks] != expected or len(run.took) != len(expected):
-        raise InvalidInputError(
-            f"{path}: the first run does not have the ranks and the time of each question."
-        )
+    run = report.runs[0]
     ranks = tuple(
         tuple(None if rank is None or rank > k else rank for rank in ranks) for ranks in run.ranks
     )

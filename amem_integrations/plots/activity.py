@@ -1,14 +1,14 @@
 """Activity: how often each note was made, changed and used, period by period."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
-from amem_integrations.core.note import Note, as_utc
+from amem_integrations.core.note import Note
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import NamespaceLike
 from amem_integrations.plots import text
@@ -94,30 +94,21 @@ class ActivityData:
         ]
 
 
-def activity_data(
-    entries: Sequence[Entry],
-    *,
-    used: Mapping[str, Iterable[datetime]] | None = None,
-    limit: int = 40,
-) -> ActivityData:
+def activity_data(entries: Sequence[Entry], *, limit: int = 40) -> ActivityData:
     """Return what happened to each note and when; of more than `limit` notes, the most active.
 
     Args:
         entries: notes, each with its revisions.
-        used: by note id, when it was used, besides what the notes themselves keep of that: their
-            last use, and those that contradicted them lately.
         limit: how many notes have a row, at most.
 
     Examples:
         >>> from amem_integrations.revisions.entry import Entry
         >>> from amem_integrations.plots import activity_data
-        >>> note = memory.add("Tea is served at four")
-        >>> data = activity_data([Entry(note)], used={note.id: [note.created_at]})
-        >>> data.total, sum(data.sums["used"])
+        >>> data = activity_data([Entry(memory.add("Tea is served at four"))])
+        >>> data.total, sum(data.sums["created"])
         (1, 1)
     """
-    used = used or {}
-    events = {entry.note.id: list(_events(entry, used.get(entry.note.id, ()))) for entry in entries}
+    events = {entry.note.id: list(_events(entry)) for entry in entries}
     times = [moment for happened in events.values() for _, moment in happened]
     if not times:
         return ActivityData((), (), "day", dict.fromkeys(KINDS, ()), 0)
@@ -146,15 +137,15 @@ def activity_data(
     )
 
 
-def _events(entry: Entry, used: Iterable[datetime]) -> Iterator[tuple[str, datetime]]:
+def _events(entry: Entry) -> Iterator[tuple[str, datetime]]:
+    """Yield what happened to a note; of its uses, the last, and those that contradicted it."""
     yield "created", entry.note.created_at
     for revision in entry.revisions:
         # Being formed is part of being created.
         if revision.kind != "formed":
             yield "evolved" if revision.kind == "evolved" else "changed", revision.at
     life = entry.note.life
-    kept = life.conflicts if life.used_at is None else (*life.conflicts, life.used_at)
-    for moment in sorted({*kept, *map(as_utc, used)}):
+    for moment in life.conflicts if life.used_at is None else {*life.conflicts, life.used_at}:
         yield "used", moment
 
 
@@ -260,7 +251,6 @@ def activity_heatmap(
     memory: AgenticMemory,
     namespace: NamespaceLike = DEFAULT,
     *,
-    used: Mapping[str, Iterable[datetime]] | None = None,
     limit: int = 40,
 ) -> Picture:
     """Draw when notes were made, evolved, changed and used: notes by time, in UTC.
@@ -268,8 +258,6 @@ def activity_heatmap(
     Args:
         memory: the memory.
         namespace: one label or several.
-        used: by note id, when it was used, if you keep track of that; a note itself keeps its last
-            use only.
         limit: how many notes have a row at most, the most active ones; the bars count all.
 
     Raises:
@@ -287,7 +275,7 @@ def activity_heatmap(
     home = as_namespace(namespace)
     check_limit(limit)
     entries = memory.perform(lambda _, io: _read_entries(io, home))
-    data = activity_data(entries, used=used, limit=limit)
+    data = activity_data(entries, limit=limit)
     title = f"Activity in {namespace_name(home)}"
     remarks = remarks_of(memory, home, len(entries), len(data.rows_of), "the most active")
     if not data.rows_of:

@@ -1,6 +1,6 @@
 """The note graph: its data, the places of its notes, and its drawing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
@@ -73,7 +73,7 @@ class GraphData:
     """Nodes, edges, and the groups in the order of a legend.
 
     Attributes:
-        nodes: a note each.
+        nodes: a note each, the best linked first.
         edges: a link each.
         groups: their names.
         total: how many notes there are.
@@ -213,7 +213,7 @@ def draw_graph(data: GraphData, title: str, subtitle: str) -> Any:
         lower = upper
     if data.edges:
         _draw_link_boxes(figure, data, places)
-    named = _labelled(data, places)
+    named = labelled(data.nodes, places, _ROOM, _MOST_LABELS)
     for group, (colour, symbol) in look(data.groups).items():
         nodes = [node for node in data.nodes if node.group == group]
         if nodes:
@@ -308,14 +308,17 @@ def _note_box(node: GraphNode) -> str:
     )
 
 
-def _labelled(data: GraphData, places: Places) -> set[str]:
-    """Return which notes have a label: the best linked, as far as there is room."""
+def labelled(
+    nodes: Iterable[GraphNode], places: Places, room: tuple[float, float], most: int
+) -> set[str]:
+    """Return the ids of the first `most` notes whose labels have room, across and up."""
     taken: dict[str, tuple[float, float]] = {}
-    for node in sorted(data.nodes, key=lambda node: -node.strength):
+    wide, high = room
+    for node in nodes:
         x, y = places[node.id]
-        if all(abs(x - a) > _ROOM[0] or abs(y - b) > _ROOM[1] for a, b in taken.values()):
+        if all(abs(x - a) > wide or abs(y - b) > high for a, b in taken.values()):
             taken[node.id] = (x, y)
-        if len(taken) == _MOST_LABELS:
+        if len(taken) == most:
             break
     return set(taken)
 

@@ -1,7 +1,6 @@
 """The graph of a namespace as shapes to put into an SVG: pure, but for the layout's library."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from amem_integrations.core.note import CONTRADICTS
@@ -11,6 +10,7 @@ from amem_integrations.plots.graph import (
     GraphEdge,
     GraphNode,
     Places,
+    labelled,
     place_nodes,
 )
 from amem_integrations.plots.groups import look
@@ -68,7 +68,7 @@ def draw_graph(data: GraphData) -> Drawing:
     places, height = _framed(place_nodes(data))
     looks = look(data.groups)
     links = Counter(id for edge in data.edges for id in (edge.source, edge.to))
-    labelled = _labelled(data.nodes, places)
+    named = labelled(data.nodes, places, _LABEL_ROOM, _MOST_LABELS)
     least = 5.0 if len(data.nodes) <= FEW else 3.0
     dots = [
         Dot(
@@ -76,7 +76,7 @@ def draw_graph(data: GraphData) -> Drawing:
             *places[node.id],
             least + min(8.0, 1.8 * node.strength**0.5),
             *looks[node.group],
-            label=line(node.content, _LABEL) if node.id in labelled else "",
+            label=line(node.content, _LABEL) if node.id in named else "",
             links=links[node.id],
         )
         for node in data.nodes
@@ -109,14 +109,3 @@ def _stroke(edge: GraphEdge, places: Places) -> Stroke:
         against=edge.kind == CONTRADICTS,
         text=f"{about}: {edge.reason}" if edge.reason else about,
     )
-
-
-def _labelled(nodes: Iterable[GraphNode], places: Places) -> set[str]:
-    """The best linked notes, as far as their labels do not get into each other's way."""
-    taken: dict[str, tuple[float, float]] = {}
-    wide, high = _LABEL_ROOM
-    for node in nodes:
-        x, y = places[node.id]
-        if all(abs(x - a) > wide or abs(y - b) > high for a, b in taken.values()):
-            taken[node.id] = (x, y)
-    return set(list(taken)[:_MOST_LABELS])

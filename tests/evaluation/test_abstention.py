@@ -32,12 +32,6 @@ def test_a_loss_that_is_allowed_buys_a_higher_threshold(
     assert (point.empty.mean, point.empty_own.mean) == (empty, empty_own)
 
 
-@pytest.mark.parametrize("loss", [0.1, 0.5, 0.99, 1.0])
-def test_no_more_is_lost_than_allowed(loss: float) -> None:
-    (point,) = curve(FOUND, [loss])
-    assert point.lost.mean <= loss
-
-
 def test_further_thresholds_can_be_asked_about() -> None:
     low, chosen = curve(FOUND, [0.0], at=[0.7])
     assert (low.threshold, chosen.threshold) == (0.2, 0.7)

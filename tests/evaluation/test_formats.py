@@ -99,20 +99,13 @@ def test_a_file_that_cannot_be_used_is_named_with_its_line(
     assert str(path) in str(error.value)
 
 
-def read(*entries: Any, defects: Defects | None = None) -> list[Conversation]:
+def read(*entries: Any) -> list[Conversation]:
     texts = [entry if isinstance(entry, str) else json.dumps(entry) for entry in entries]
-    return list(read_lines(texts, Defects() if defects is None else defects))
+    return list(read_lines(texts, Defects()))
 
 
 TURN = {"turn": 1, "text": "The kiln is at nine hundred degrees."}
 QUESTION = {"question": "How hot is the kiln?", "evidence": [1]}
-
-
-def test_lines_are_sorted_into_conversations() -> None:
-    boat, garden = read(*lines())
-    assert (boat.id, len(boat.turns), len(boat.questions)) == ("boat", 4, 2)
-    assert (garden.id, len(garden.turns), len(garden.questions)) == ("garden", 3, 1)
-    assert boat.turns[0].time == datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
 def test_little_is_needed_and_questions_may_stand_before_their_turns() -> None:
@@ -142,41 +135,19 @@ def test_everything_that_may_be_said_is_kept() -> None:
     assert (asked.answer, asked.adversarial_answer) == ("900", "cold")
 
 
-def test_evidence_that_is_no_turn_is_counted() -> None:
-    defects = Defects()
-    (only,) = read(TURN, QUESTION, {**QUESTION, "evidence": [1, 2, 3]}, defects=defects)
-    assert [question.evidence for question in only.questions] == [("1",), ("1",)]
-    assert dict(defects) == {"evidence ids of no turn, left out": 2}
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ("{", r"line 2 is not JSON"),
         ("[1]", r"line 2: .*dictionary.*; got \[1\]"),
         ({"turn": 2}, r'line 2, "text": Field required'),
-        ({"text": "no id"}, r'line 2, "turn": Field required'),
         ({**TURN, "colour": "red"}, r'line 2, "colour": Extra inputs are not permitted'),
-        ({"question": "Why?"}, r'line 2, "evidence": Field required'),
         ({"question": "Why?", "evidence": "1"}, r'line 2, "evidence": .*tuple; got \'1\''),
         ({**TURN, "time": "noon"}, r'line 2, "time": .*isoformat.*; got \'noon\''),
-        ({**TURN, "time": 5}, r'line 2, "time": .*; got 5'),
-        ({**TURN, "turn": True}, r'line 2, "turn": .*string; got True'),
-        ({**QUESTION, "core": 1}, r'line 2, "core": .*boolean; got 1'),
     ],
 )
 def test_a_line_that_is_wrong_says_which_and_why(wrong: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         read(TURN, wrong)
-
-
-def test_the_conversations_of_the_cookbook_are_sound() -> None:
-    dataset = read_dataset(ROOT / "cookbook" / "data" / "conversations.jsonl")
-    asked = [question for _, question in dataset.asked]
-    assert (len(dataset.conversations), len(asked), dataset.defects) == (3, 60, {})
-    assert all(question.answer for question in asked)
-    baited = [question for question in asked if question.adversarial_answer]
-    assert baited == [question for question in asked if question.category == "adversarial"]
 
 
 def test_the_documentation_s_example_is_read(tmp_path: Path) -> None:
@@ -238,16 +209,6 @@ def test_sessions_are_ordered_by_number_and_an_id_counts_once() -> None:
     assert defects["sessions without a date"] == 3
 
 
-def test_answers_are_kept_and_a_number_is_one() -> None:
-    sample = locomo()[1]
-    sample["qa"][0]["answer"] = 2022
-    bait = {"question": "Whose cat?", "evidence": ["D1:1"], "category": 5}
-    sample["qa"][1] = {**bait, "adversarial_answer": "Tom's"}
-    (garden,) = read_locomo([sample], Defects())
-    said = [(asked.answer, asked.adversarial_answer) for asked in garden.questions]
-    assert said == [("2022", None), (None, "Tom's")]
-
-
 def _spoilt(key: str, value: Any) -> dict[str, Any]:
     sample = locomo()[1]
     sample["conversation"][key] = value
@@ -284,10 +245,3 @@ def test_a_beam_chat_has_sessions_by_time_anchor_and_questions_apart() -> None:
         ("event_ordering", False, ("0", "2")),
     ]
     assert [asked.answer for asked in chat.questions] == ["for an aunt", None]
-
-
-def test_an_anchor_that_is_no_date_says_where() -> None:
-    chats = beam()
-    chats[0]["messages"][2]["time_anchor"] = "soon"
-    with pytest.raises(InvalidInputError, match=r"chat 1, \"messages.2.time_anchor\": .*'soon'"):
-        list(read_beam(chats, Defects()))

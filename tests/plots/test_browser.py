@@ -1,11 +1,11 @@
-"""The saved pages in a real browser. One start of Chromium takes seconds, so there are two."""
+"""A saved page in a real browser. One start of Chromium takes seconds, so there is one."""
 
 import re
 import subprocess
 from pathlib import Path
 
 from amem_integrations import AgenticMemory
-from amem_integrations.plots import Picture, note_graph, trajectory
+from amem_integrations.plots import Picture, note_graph
 from tests.plots.conftest import CONTENTS, HOSTILE
 
 
@@ -60,16 +60,3 @@ def test_a_graph_shows_its_notes_and_runs_none_of_them(
     assert "<title>Notes and links of cache</title>" in page
     assert "<img" not in page
     assert ">bold<" not in page
-
-
-def test_a_trajectory_shows_its_versions_and_runs_no_note(
-    memory: AgenticMemory, browser: str, tmp_path: Path
-) -> None:
-    (note,) = (each for each in memory.recent(namespace="cache") if each.content == HOSTILE)
-    page = rendered(browser, trajectory(memory, note), tmp_path)
-    drawing = page.partition('id="picture"')[2].partition("<details>")[0]
-    labels = re.sub("<[^>]+>", " ", drawing)
-    assert len(re.findall(r"version \d", labels)) == note.version
-    assert "&lt;script&gt;document.title" in drawing
-    assert "<img" not in page
-    assert re.search("<title>How a note came about: .*&lt;script", page)

@@ -104,14 +104,6 @@ def test_two_clumps_are_two_clusters_of_a_high_silhouette() -> None:
     assert data.after.silhouette > 0.9
 
 
-def test_a_state_in_which_groups_are_apart_has_the_higher_silhouette() -> None:
-    made, clumped = two_clumps()
-    mixed = {note.id: around(ONE_WAY, place) for place, note in enumerate(made)}
-    tagged = [replace(note, tags=("even" if i % 2 else "odd",)) for i, note in enumerate(made)]
-    data = map_data(tagged, mixed, clumped, by="tag")
-    assert (data.before.silhouette or 1) < 0.5 < 0.9 < (data.after.silhouette or 0)
-
-
 def test_a_note_that_did_not_change_stays_where_it_was() -> None:
     made, vectors = two_clumps()
     moved = vectors | {made[0].id: list(ONE_WAY)}
@@ -136,22 +128,13 @@ def test_tsne_keeps_clumps_apart() -> None:
 
 
 @pytest.mark.parametrize("method", ["pca", "tsne"])
-@pytest.mark.parametrize("count", [0, 1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 3])
 def test_a_map_of_hardly_any_notes_is_one_of_pca(count: int, method: Method) -> None:
     made, vectors = two_clumps(count)
     data = map_data(made, vectors, vectors, method=method)
     assert data.method == "pca"
     assert len(data.after.points) == count
     assert all(math.isfinite(point.x + point.y) for point in data.after.points)
-
-
-@pytest.mark.parametrize("method", ["pca", "tsne"])
-def test_equal_vectors_have_one_place(method: Method) -> None:
-    made = notes(8)
-    vectors = {note.id: list(ONE_WAY) for note in made}
-    data = map_data(made, vectors, vectors, method=method)
-    assert len({(point.x, point.y) for point in data.after.points}) == 1
-    assert data.after.silhouette is None
 
 
 def test_the_first_notes_with_vectors_are_mapped() -> None:

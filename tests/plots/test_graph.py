@@ -48,7 +48,7 @@ def test_clusters_are_linked_notes_named_after_their_commonest_tag() -> None:
     assert groups["e"] == OTHERS
 
 
-def test_a_note_with_several_tags_is_in_the_group_of_the_most_common_one() -> None:
+def test_a_group_is_the_most_common_tag_or_the_tier() -> None:
     notes = [note("a", tags=("rare", "common")), note("b", tags=("common",)), note("c")]
     data = graph_data(notes, by="tag")
     assert {node.content: node.group for node in data.nodes} == {
@@ -57,11 +57,8 @@ def test_a_note_with_several_tags_is_in_the_group_of_the_most_common_one() -> No
         "c": "no tag",
     }
     assert data.groups == ("common", "no tag")
-
-
-def test_notes_can_be_grouped_by_tier() -> None:
-    data = graph_data([note("a"), replace(note("b"), tier=Tier.LONG)], by="tier")
-    assert set(data.groups) == {"short", "long"}
+    tiers = graph_data([note("a"), replace(note("b"), tier=Tier.LONG)], by="tier")
+    assert set(tiers.groups) == {"short", "long"}
 
 
 def test_groups_beyond_the_palette_are_others() -> None:
@@ -75,11 +72,6 @@ def test_of_too_many_notes_the_best_linked_are_shown() -> None:
     data = graph_data(two_pairs(), limit=2)
     assert {node.content for node in data.nodes} == {"a", "b"}
     assert data.total == 5
-
-
-def test_an_unknown_grouping_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="'colour'"):
-        graph_data([], by="colour")  # type: ignore[arg-type]
 
 
 def test_a_graph_shows_each_note_once(memory: AgenticMemory) -> None:
@@ -129,6 +121,8 @@ def test_a_namespace_of_hardly_any_notes_has_a_graph(
     assert "<html" in picture.html()
 
 
-def test_a_limit_below_one_is_refused(memory: AgenticMemory) -> None:
+def test_what_cannot_be_drawn_is_refused(memory: AgenticMemory) -> None:
     with pytest.raises(InvalidInputError, match="limit"):
         note_graph(memory, "cache", limit=0)
+    with pytest.raises(InvalidInputError, match="'colour'"):
+        note_graph(memory, "cache", by="colour")  # type: ignore[arg-type]

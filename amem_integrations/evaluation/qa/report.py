@@ -17,7 +17,7 @@ from amem_integrations.evaluation.metrics import library
 from amem_integrations.evaluation.qa import readers
 from amem_integrations.evaluation.qa.model import LimitedModel
 from amem_integrations.evaluation.qa.run import Asked
-from amem_integrations.evaluation.qa.scoring import Scored, sort_categories
+from amem_integrations.evaluation.qa.scoring import Scored
 from amem_integrations.evaluation.qa.system import Budget, Means
 from amem_integrations.evaluation.report import CORE, plain
 
@@ -131,10 +131,9 @@ def labels_of(report: Mapping[str, Any]) -> list[str]:
 
 
 def groups_of(report: Mapping[str, Any]) -> list[str]:
-    """Return the categories that there are, LoCoMo's first."""
-    return sort_categories(
-        {group for result in report["systems"] for group in result["estimates"]} - {CORE}
-    )
+    """Return the categories that there are."""
+    found = dict.fromkeys(group for each in report["systems"] for group in each["estimates"])
+    return [group for group in found if group != CORE]
 
 
 def save(report: Mapping[str, Any], directory: Path) -> list[Path]:

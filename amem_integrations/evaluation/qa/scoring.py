@@ -15,9 +15,8 @@ from amem_integrations.evaluation import metrics
 from amem_integrations.evaluation.dataset import Conversation, Question
 from amem_integrations.evaluation.qa.readers import Judge, gold_of
 from amem_integrations.evaluation.qa.system import Answer, Budget, known_turns, transcript
-from amem_integrations.evaluation.report import CORE, Estimates, Row, estimates_of, in_group
+from amem_integrations.evaluation.report import Estimates, Row, estimates_of, groups, in_group
 
-CATEGORIES = ("multi-hop", "temporal", "open-domain", "single-hop", "adversarial")
 Asked: TypeAlias = Sequence[tuple[Conversation, Question]]
 
 
@@ -35,18 +34,6 @@ class Scored:
     estimates: Estimates
     failed: Mapping[str, int]
     difference: Estimates
-
-
-def groups(asked: Asked) -> list[str]:
-    """Return "core", the categories of LoCoMo that there are, then any other."""
-    categories = {question.category for _, question in asked}
-    return [CORE, *sort_categories(categories)]
-
-
-def sort_categories(categories: set[str]) -> list[str]:
-    """Return the categories in LoCoMo's order, then any other."""
-    others = sorted(categories - set(CATEGORIES))
-    return [*(category for category in CATEGORIES if category in categories), *others]
 
 
 def score(

@@ -5,10 +5,9 @@ A system of your own needs no place here: whoever runs an evaluation can give a 
 
 import logging
 import math
-import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from types import MappingProxyType
 
 from amem_integrations.core.namespace import Namespace
@@ -79,24 +78,21 @@ class AMem:
         self._mode: Mode = mode
         self._formation: Formation = formation
         self._options = FormationOptions(link=link, evolve=evolve)
-        self._lock = threading.Lock()
-
-    @cached_property
-    def _opened(self) -> AgenticMemory:
-        return AgenticMemory(
-            self._means.location,
-            model=self._model,
-            embedder=self._means.embedder,
-            mode=self._mode,
-            formation=self._formation,
-            formation_options=self._options,
-        )
+        self._memory: AgenticMemory | None = None
 
     @property
     def memory(self) -> AgenticMemory:
         """The memory, opened on first use."""
-        with self._lock:
-            return self._opened
+        if self._memory is None:
+            self._memory = AgenticMemory(
+                self._means.location,
+                model=self._model,
+                embedder=self._means.embedder,
+                mode=self._mode,
+                formation=self._formation,
+                formation_options=self._options,
+            )
+        return self._memory
 
     def cost(self, conversation: Conversation, budget: Budget) -> Cost:
         notes = len(conversation.turns)
@@ -139,9 +135,8 @@ class AMem:
         return Evidence(text, tuple(hit.note.key for hit in shown_in(hits, text)))
 
     def close(self) -> None:
-        with self._lock:
-            if "_opened" in self.__dict__:
-                self._opened.close()
+        if self._memory is not None:
+            self._memory.close()
 
     def notes(self, conversation: Conversation) -> list[Note]:
         """Return the notes of the turns, in their order; those that are there."""

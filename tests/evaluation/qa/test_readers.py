@@ -70,6 +70,7 @@ def test_lines_and_days_of_turns_are_read() -> None:
         Statement('He calls her "Gull" and nothing else.', "Nora", MAY),
     ]
     assert statements("\n".join(line(turn) for turn in TURNS)) == expected
+    assert statements("") == []
     assert statements(transcript(TURNS)) == expected
 
 
@@ -81,11 +82,6 @@ def test_packed_notes_are_read_as_they_were_said() -> None:
     assert {(said.text, said.speaker, said.at) for said in found} == {
         (turn.text, turn.speaker, turn.time) for turn in TURNS
     }
-
-
-def test_no_evidence_is_no_line_and_no_answer() -> None:
-    assert statements("") == []
-    assert ExtractiveReader().answer(NOBODY, question("Who sewed?"), Evidence("")) == ""
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,11 @@ from amem_integrations.evaluation.qa.report import (
 )
 from amem_integrations.evaluation.qa.report import page as render
 from amem_integrations.evaluation.qa.run import Asked
-from amem_integrations.evaluation.qa.scoring import CATEGORIES, Scored, score
+from amem_integrations.evaluation.qa.scoring import Scored, score
 from amem_integrations.evaluation.qa.system import Answer, Budget
 from tests.support import EMBEDDER
 
+CATEGORIES = ("multi-hop", "open-domain", "single-hop", "temporal", "adversarial")
 ASKED = [
     (
         talk,

@@ -12,7 +12,6 @@ from amem_integrations.evaluation.qa.model import ask
 from amem_integrations.evaluation.qa.system import Budget
 from amem_integrations.evaluation.qa.systems import SYSTEMS, AMem
 from tests.evaluation.qa.samples import (
-    BUDGET,
     EARLY,
     QUESTION,
     SAID,
@@ -111,11 +110,6 @@ def test_bm25_finds_no_turn_without_a_word_of_the_question() -> None:
     assert "d5" not in evidence.turns
 
 
-def test_the_expected_evidence_of_the_full_context_is_what_it_shows() -> None:
-    system = SYSTEMS["full-context"](means())
-    assert is_within(answered(system), system.cost(TALK, BUDGET).evidence)
-
-
 SHORT = Conversation("short", TALK.turns[:3], (QUESTION,))
 
 
@@ -150,7 +144,6 @@ def test_what_fits_is_packed_with_its_turns(budget: Budget, turns: set[str]) -> 
 @pytest.mark.parametrize(
     ("name", "count", "links", "evolves"),
     [
-        ("amem", 3, True, True),
         ("amem-staged", 3, True, True),
         ("amem-batched", 3, True, True),
         # Candidates evolve all the same.
