@@ -35,13 +35,12 @@ class DenseBaseline:
                 done += len(turns)
                 if progress is not None:
                     progress(done, total)
+            # A conversation without turns has no question either.
             if vectors:
                 self._rows[conversation.id] = _units(vectors)
 
     def __call__(self, conversation: Conversation, question: Question, k: int) -> list[str]:
         """Return the ids of the `k` nearest turns, best first, without those after `asked_at`."""
-        if not conversation.turns:
-            return []
         query = _units([self._embedder.embed_query(question.text)])[0]
         cosines = (self._rows[conversation.id] @ query).tolist()
         turns = sorted(zip(cosines, conversation.turns, strict=True), key=lambda pair: -pair[0])
