@@ -71,7 +71,7 @@ def add(
         str | None, typer.Option(metavar="WHEN", help=f"When it happened: {_WHEN}")
     ] = None,
     source: Annotated[
-        str | None, typer.Option(help="user, tool, assistant or import: where it came from.")
+        str | None, typer.Option(help="user, assistant, tool, import or web: where it came from.")
     ] = None,
     metadata: Annotated[
         str | None, typer.Option(metavar="JSON", help="Whatever is to be kept with it.")

@@ -17,7 +17,8 @@ STANDING = ("tier", "valid_until", "contested_by", "merged_into", "trust")
 RECORDED = ("content", "keywords", "tags", "context", "links", "status", *STANDING)
 """The fields of a note whose changes are kept as revisions."""
 
-SOURCES = ("user", "tool", "assistant", "import")
+SOURCES = ("user", "assistant", "tool", "import", "web")
+"""The kinds of sources that a caller can name; None is unknown."""
 
 
 class Mark(Enum):
@@ -36,6 +37,19 @@ class Bounds:
     low: int
     high: int
 
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """The most characters of a text, or values of a tuple."""
+
+    most: int
+
+
+MOST_LINKS = MOST_REVISIONS = 10_000
+"""How many of each an export has of one note, the strongest or newest, and an import takes."""
+_MANY = Length(10_000)
+# A session, and perhaps where in it.
+_Occasion: TypeAlias = Annotated[str, Bounds(0, 2 * 4096)]
 
 OwnId: TypeAlias = Annotated[str, Mark.OWN_ID]
 NoteId: TypeAlias = Annotated[str, Mark.NOTE_ID]
@@ -116,7 +130,7 @@ class Life:
             as the policy asks for.
         confirmations: uses on an occasion of their own, and repetitions.
         confirmed_at: the newest of these.
-        supports: notes of another session and source that say the same.
+        supports: independent sources that say the same in another session.
         tiered_at: since when it is in its tier; None since it was made.
         counted: up to which report of use these figures go, in microseconds since 1970.
 
@@ -130,9 +144,9 @@ class Life:
 
     clean: Count = 0
     conflicting: Count = 0
-    conflicts: tuple[datetime, ...] = ()
+    conflicts: Annotated[tuple[datetime, ...], _MANY] = ()
     used_at: datetime | None = None
-    occasions: tuple[str, ...] = ()
+    occasions: Annotated[tuple[_Occasion, ...], _MANY] = ()
     confirmations: Count = 0
     confirmed_at: datetime | None = None
     supports: Count = 0

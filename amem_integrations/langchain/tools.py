@@ -223,4 +223,5 @@ class _MemoryTools(Adapter):
 def _item(content: str | None) -> dict[str, Any]:
     if not content:
         raise InvalidInputError("There is nothing to remember: content is missing.")
-    return {"content": content}
+    # It is the model that writes it.
+    return {"content": content, "source": "assistant"}

@@ -85,6 +85,7 @@ async def turn_items(
             "content": text,
             "key": _key(message, thread),
             "speaker": (message.name or "user") if _is_user(message) else "assistant",
+            "source": "user" if _is_user(message) else "assistant",
             "session": thread,
         }
         usable.append(({**item, **attachment_counts(enclosed)}, enclosed))

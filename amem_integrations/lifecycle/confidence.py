@@ -14,23 +14,43 @@ from amem_integrations.lifecycle.tenure import current_link
 
 FLOOR = 0.1
 _DAY = timedelta(days=1)
-_OTHERS = {"assistant": "assistant", "ai": "assistant", "tool": "tool", "function": "tool"}
+_ROLES = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
 
 
-def source_of(note: Note) -> str | None:
-    """Return the kind of source of a note, by who speaks if it was not given; None if unknown."""
+def source_of(note: Note, policy: Policy = DEFAULT_POLICY) -> str | None:
+    """Return the kind of source of a note; None if unknown.
+
+    Without a `source`, a speaker counts who is a role of a chat, or one of `policy.users`. Any
+    other name could be anything, such as the title of a web page.
+    """
     if note.source is not None or note.speaker is None:
         return note.source
-    return _OTHERS.get(note.speaker.casefold(), "user")
+    return "user" if note.speaker in policy.users else _ROLES.get(note.speaker.casefold())
+
+
+def voice_of(note: Note, policy: Policy = DEFAULT_POLICY) -> tuple[str | None, str | None]:
+    """Return whose word a note is: a user by name, and any other kind of source as one.
+
+    Whoever writes imports, pages or answers chooses their names.
+    """
+    source = source_of(note, policy)
+    return source, note.speaker if source == "user" else None
 
 
 def source_trust(note: Note, policy: Policy = DEFAULT_POLICY) -> float:
     """S: how far the kind of source is believed."""
-    return policy.source_trust[source_of(note)]
+    return policy.source_trust[source_of(note, policy)]
 
 
 def consensus(note: Note) -> float:
-    """U: 1 - 2^-n, for n notes of another session and source that say the same."""
+    """U: 1 - 2^-n, for n independent sources that say the same in another session."""
     return 1 - 0.5**note.life.supports
 
 
@@ -63,9 +83,12 @@ def confidence(note: Note, now: datetime, policy: Policy = DEFAULT_POLICY) -> fl
     return FLOOR + (base(note, policy) - FLOOR) * 2.0 ** (-unconfirmed / half_life(note, policy))
 
 
-def base_by(policy: Policy) -> Callable[[Note], float]:
-    """Return `base` by one policy: how far notes are believed beside each other."""
-    return lambda note: base(note, policy)
+def trust_by(policy: Policy) -> Callable[[Note], float]:
+    """Return `source_trust` by one policy: what say notes have in each other.
+
+    Neither age nor support counts: others that say the same give nobody more say.
+    """
+    return lambda note: source_trust(note, policy)
 
 
 def believed(note: Note, now: datetime, policy: Policy) -> Note:
@@ -103,7 +126,7 @@ class Explanation:
         half_life_days: after how many days half of it is gone.
         tier: "short", "mid" or "long".
         confirmations: how often it was confirmed.
-        supports: how many notes of another session and source say the same.
+        supports: how many independent sources say the same in another session.
         contested_by: ids of the notes that contradict it.
         trust: the least trust of any note that changed how it is understood.
 
@@ -135,7 +158,7 @@ class Explanation:
             f"confidence {self.confidence:.2f} = {FLOOR} + (base {self.base:.2f} - {FLOOR}) "
             f"x 2^(-{self.days:.1f} days / {self.half_life_days:.0f}); "
             f"base = .4 x {self.source_trust:.2f} (source: {self.source or 'not known'}) "
-            f"+ .3 x {self.consensus:.2f} ({self.supports} notes say the same) "
+            f"+ .3 x {self.consensus:.2f} ({self.supports} sources say the same) "
             f"+ .3 x {self.coherence:.2f} ({len(self.contested_by)} open contradictions); "
             f"tier {self.tier}, confirmed {self.confirmations} times"
         )
@@ -145,7 +168,7 @@ def explain(note: Note, now: datetime, policy: Policy = DEFAULT_POLICY) -> Expla
     """Return how the confidence in a note comes about."""
     return Explanation(
         confidence=confidence(note, now, policy),
-        source=source_of(note),
+        source=source_of(note, policy),
         source_trust=source_trust(note, policy),
         consensus=consensus(note),
         coherence=coherence(note),

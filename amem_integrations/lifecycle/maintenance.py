@@ -22,13 +22,11 @@ from amem_integrations.errors import NoteNotFoundError
 from amem_integrations.formation.candidates import SHOWN
 from amem_integrations.lifecycle.audits import audit, audit_due
 from amem_integrations.lifecycle.co_use import clusters_of, echo_index, link_co_used
-from amem_integrations.lifecycle.confidence import base_by
 from amem_integrations.lifecycle.feedback import Occasions, count_uses
 from amem_integrations.lifecycle.limits import archive_excess
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.support import update_support, usual_nearness
 from amem_integrations.lifecycle.tenure import update_tenure
-from amem_integrations.revisions.proposals import apply_believed
 from amem_integrations.stores.codec import META_ID, micros, moment, note_from, within
 from amem_integrations.stores.read import load, namespaces
 from amem_integrations.stores.uses import all_uses, drop_uses, uses_since
@@ -57,7 +55,6 @@ class Maintained:
         tiers: notes that changed their tier.
         archived: notes archived.
         audited: notes put under audit.
-        applied: proposals applied.
         left: whether there is more to do.
     """
 
@@ -70,7 +67,6 @@ class Maintained:
     tiers: int = 0
     archived: int = 0
     audited: int = 0
-    applied: int = 0
     left: bool = False
 
     def __add__(self, other: "Maintained") -> "Maintained":
@@ -189,8 +185,6 @@ class _Work:
             return self._done
         io, namespace, policy = self._io, self._namespace, self._policy
         self._add(archived=await archive_excess(io, namespace, policy, self._analyst))
-        applied = await apply_believed(io, namespace, base_by(policy), policy.trust_gap)
-        self._add(applied=applied)
         if self._done != Maintained() and not await self._save(done=self._now):
             self._done = replace(self._done, left=True)
         return self._done

@@ -28,7 +28,7 @@ from amem_integrations.core.note import (
 from amem_integrations.core.status import Life
 from amem_integrations.formation.validate import MAX_LINKS
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.support import supports
+from amem_integrations.lifecycle.support import count_supports
 from amem_integrations.lifecycle.tenure import (
     came_up,
     life_of,
@@ -250,7 +250,8 @@ def _joined_lives(older: Note, newer: Note, policy: Policy) -> Life:
         conflicting=one.conflicting + other.conflicting,
         conflicts=tuple(sorted({*one.conflicts, *other.conflicts})[-most_conflicts(policy) :]),
         used_at=max(filter(None, (one.used_at, other.used_at)), default=None),
-        supports=one.supports + other.supports + supports(newer, older),
+        # Both may count the same sources, so they are not added up.
+        supports=max(one.supports, other.supports, count_supports(older, [newer], policy)),
     )
 
 

@@ -1,6 +1,6 @@
 """The numbers that the lifecycle goes by. Ours; the paper has none of this."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, cast
@@ -13,11 +13,13 @@ _HALF_LIVES: Mapping[Tier, timedelta] = {
     Tier.MID: timedelta(days=60),
     Tier.LONG: timedelta(days=730),
 }
+# More than a fifth below a user, all of them, so that nobody else changes what a user said.
 _SOURCES: Mapping[str | None, float] = {
     "user": 0.9,
-    "tool": 0.7,
-    "assistant": 0.6,
-    "import": 0.5,
+    "assistant": 0.45,
+    "tool": 0.45,
+    "import": 0.45,
+    "web": 0.3,
     None: 0.3,
 }
 
@@ -30,6 +32,7 @@ class Policy:
 
     Attributes:
         source_trust: trust in each kind of source; None: an unknown source.
+        users: speakers who are users if no `source` is given, besides "user" and "human".
         half_lives: the half-life of confidence without confirmation, by tier.
         max_confirmations: how many confirmations lengthen the half-life, at most.
         occasions_to_mid: the sessions in which a short note must come up to become mid.
@@ -51,7 +54,7 @@ class Policy:
         audit_after_in_a_row: conflicting uses in a row that start an audit.
         audit_after: conflicting uses within `audit_window`, without a clean use between, that do.
         audit_window: see `audit_after`.
-        trust_gap: a note whose confidence is lower than its target's by more than this share
+        trust_gap: a note whose source is trusted less than its target's by more than this share
             needs approval to change it.
         max_echo: the echo index above which more co-use links are made.
         idle_after: an unused mid note counts as idle after this time.
@@ -67,12 +70,13 @@ class Policy:
         >>> with AgenticMemory(lifecycle=Policy(max_short_notes=1000)) as memory:
         ...     note = memory.add("Tea is served at four", source="tool")
         ...     print(memory.lifecycle.explain(note).source_trust)
-        0.7
+        0.45
     """
 
     source_trust: Mapping[str | None, float] = field(
         default_factory=lambda: dict(_SOURCES), hash=False
     )
+    users: Collection[str] = field(default=(), hash=False)
     half_lives: Mapping[Tier, timedelta] = field(
         default_factory=lambda: dict(_HALF_LIVES), hash=False
     )
@@ -103,6 +107,7 @@ class Policy:
     maintain_every: timedelta = timedelta(hours=1)
 
     def __post_init__(self) -> None:
+        _check_names("users", self.users)
         shares = {name: getattr(self, name) for name in _SHARES}
         shares |= _each_of("source_trust", self.source_trust, _SOURCES)
         for name, value in shares.items():
@@ -166,6 +171,12 @@ def _each_of(name: str, given: object, wanted: Mapping[Any, Any]) -> dict[str, A
     if missing := wanted.keys() - known.keys():
         raise InvalidInputError(f"{name} says nothing of {missing}.")
     return {f"{name}[{key!r}]": known[key] for key in wanted}
+
+
+def _check_names(name: str, given: object) -> None:
+    listed = isinstance(given, Collection) and not isinstance(given, str)
+    if not listed or not all(isinstance(each, str) for each in cast("Collection[Any]", given)):
+        raise InvalidInputError(f"{name} is a list of texts; got {given!r}.")
 
 
 DEFAULT_POLICY = Policy()

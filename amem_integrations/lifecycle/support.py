@@ -1,8 +1,8 @@
 """Support: which notes say the same as another, and so confirm it or support it.
 
-A note of another occasion confirms the other (`tenure.came_up`). If it is of another session and
-another source as well, it supports it, which `confidence` counts. What contradicts a note is in
-`revisions.contradiction`. Ours, not the paper's.
+A note of another occasion confirms the other (`tenure.came_up`). If it is of another session and an
+independent source as well, that supports it, which `confidence` counts. What contradicts a note is
+in `revisions.contradiction`. Ours, not the paper's.
 """
 
 import re
@@ -16,7 +16,7 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import OPPOSING, REPEATS, Note, Status
 from amem_integrations.formation.candidates import SHOWN, usual_cosines
-from amem_integrations.lifecycle.confidence import source_of
+from amem_integrations.lifecycle.confidence import voice_of
 from amem_integrations.lifecycle.feedback import Occasions, write_life
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tenure import came_up, said_at
@@ -36,27 +36,31 @@ def say_the_same(note: Note, other: Note) -> bool:
     They must share a subject or a speaker, name the same numbers, and not contradict each other.
     A note that was recognised as a repetition always does.
     """
-    kinds = {
-        link.kind
-        for link in (*note.outgoing, *other.outgoing)
-        if {link.source, link.to} == {note.id, other.id}
-    }
-    if kinds.intersection(OPPOSING) or note.valid_until != other.valid_until:
+    between = [
+        (link.kind, holder.source)
+        for holder, to in ((note, other), (other, note))
+        for link in holder.outgoing
+        if link.to == to.id
+    ]
+    if any(kind in OPPOSING for kind, _ in between) or note.valid_until != other.valid_until:
         return False
     if other.id in note.contested_by or note.id in other.contested_by:
         return False
-    if REPEATS in kinds:
+    # An import may have brought the link, and claim anything.
+    if any(kind == REPEATS and source != "import" for kind, source in between):
         return True
     same_speaker = note.speaker is not None and note.speaker == other.speaker
     same_numbers = _numbers(note) == _numbers(other)
     return same_numbers and (same_speaker or bool(_subject(note) & _subject(other)))
 
 
-def supports(other: Note, note: Note) -> bool:
-    """Return whether `other`, which says the same, is of another session and another source."""
-    if note.session == other.session:
-        return False
-    return source_of(note) != source_of(other) or note.speaker != other.speaker
+def count_supports(note: Note, same: Sequence[Note], policy: Policy) -> int:
+    """Return how many independent sources say the same as `note` in another session.
+
+    Each user is one, and each other kind of source, however many names it goes by.
+    """
+    voices = {voice_of(other, policy) for other in same if other.session != note.session}
+    return len(voices - {voice_of(note, policy)})
 
 
 def _numbers(note: Note) -> list[str]:
@@ -101,7 +105,7 @@ async def update_support(
         for other in sorted(same, key=said_at):
             if other.session != note.session or occasions.session is not None:
                 life = came_up(life, occasions.first_of(other), said_at(other), policy)
-        life = replace(life, supports=sum(supports(other, note) for other in same))
+        life = replace(life, supports=count_supports(note, same, policy))
         if life not in (note.life, occasions.life_of(note)):
             await write_life(io, note, life)
             changed.add(note.id)
@@ -147,7 +151,7 @@ async def _find_same(
     # Merged notes are archived; they said it all the same.
     merged = (match("status", Status.ARCHIVED), match("influences", *asked))
     for note in await load_all_notes(io, within(namespace, *merged)) if asked else ():
-        if note.merged_into in found:
+        if note.merged_into in found and note.source != "import":
             found[note.merged_into][1].append(note)
     return found
 

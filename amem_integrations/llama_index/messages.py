@@ -157,6 +157,8 @@ class Session:
         item: dict[str, Any] = {
             "content": spoken.text,
             "speaker": spoken.speaker,
+            # The roles of a chat that are remembered are kinds of sources, too.
+            "source": spoken.speaker,
             "key": self._key(spoken, self._times[spoken]),
             "session": self.id,
             "sequence": self._times.total(),

@@ -116,7 +116,7 @@ class _MemoryTools(Adapter):
 
     @sync_form
     async def remember(self, io: IO, content: str) -> str:
-        items = [{"content": content}]
+        items = [{"content": content, "source": "assistant"}]
         try:
             await add(self._wiring, io, items, self._namespace, self._formation)
         except Exception as error:

@@ -24,7 +24,7 @@ from amem_integrations.formation.pipeline import form_taken, take
 from amem_integrations.formation.queue import leave
 from amem_integrations.formation.state import Settings
 from amem_integrations.formation.worker import Batch, Worker
-from amem_integrations.lifecycle.confidence import base_by
+from amem_integrations.lifecycle.confidence import trust_by
 from amem_integrations.lifecycle.maintenance import maintain_if_due
 from amem_integrations.lifecycle.policy import Policy, policy_of
 from amem_integrations.llms.chat_models import resolve_chat_model
@@ -91,7 +91,7 @@ class MemoryParts:
             evolve=formation.evolve,
             # With a clock of its own: counting moves no note's time.
             ledger=Ledger(Clock(options.clock)),
-            believe=None if policy is None else base_by(policy),
+            believe=None if policy is None else trust_by(policy),
             trust_gap=1.0 if policy is None else policy.trust_gap,
         )
         reranking = reranking_by(recall.reranker, self.settings.ledger.count)

@@ -38,8 +38,9 @@ class NoteFields(TypedDict, total=False):
         session: the conversation it was said in.
         sequence: its position in the session.
         occurred_at: when it happened; a naive datetime counts as UTC.
-        source: "user", "tool", "assistant" or "import"; with `lifecycle` it sets how far the note
-            is trusted. None: the speaker decides.
+        source: "user", "assistant", "tool", "import" or "web"; with `lifecycle` it sets how far the
+            note is trusted. None: unknown, unless the speaker is a role of a chat ("user",
+            "human", "assistant", "ai", "tool", "function") or one of `Policy.users`.
         metadata: any JSON object; returned exactly and usable in filters.
 
     Examples:

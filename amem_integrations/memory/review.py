@@ -7,7 +7,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import have_formed
 from amem_integrations.lifecycle import audits as auditing
 from amem_integrations.lifecycle.audits import DECISIONS, Audit, Decision
-from amem_integrations.lifecycle.confidence import Explanation, base_by, explain
+from amem_integrations.lifecycle.confidence import Explanation, explain, trust_by
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
 from amem_integrations.memory.operations import (
     MemoryPart,
@@ -117,8 +117,8 @@ class Review(MemoryPart):
     async def proposals(self, io: IO, namespace: NamespaceLike = DEFAULT) -> list[Proposal]:
         """Return proposed changes that need approval because their source is less trusted.
 
-        The oldest comes first. A proposal is applied by itself once its source is trusted enough,
-        and removed with its source. Proposals exist only with `lifecycle`.
+        The oldest comes first. A proposal waits until you `accept` or `reject` it, and is removed
+        with its source. Proposals exist only with `lifecycle`.
 
         Examples:
             >>> from amem_integrations import AgenticMemory
@@ -142,7 +142,7 @@ class Review(MemoryPart):
             InvalidInputError: it is no longer open, or the note cannot be changed.
         """
         check_type(proposal, Proposal, "a proposal, as proposals() gives them")
-        believe = base_by(self._policy)
+        believe = trust_by(self._policy)
         changed = await proposing.accept(io, proposal, believe, settled=True)
         return await read(io, changed.id, changed.namespace) or changed
 

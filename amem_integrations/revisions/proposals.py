@@ -1,13 +1,12 @@
 """Proposals: changes of a note that wait because their source is trusted much less.
 
-They are points of their own, beside the notes, until somebody accepts or rejects them or their
-source is trusted enough. Ours, not the paper's.
+They are points of their own, beside the notes, until somebody accepts or rejects them. Nothing else
+applies them, whatever comes to support their source. Ours, not the paper's.
 """
 
 import json
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -32,14 +31,13 @@ from amem_integrations.stores.codec import micros, moment
 from amem_integrations.stores.read import load, load_points
 
 Believe: TypeAlias = Callable[[Note], float]
-"""The base confidence in a note, whatever its age, in [0, 1]."""
+"""The trust in the source of a note, in [0, 1]."""
 
 
 def must_wait(believe: Believe | None, gap: float, note: Note, target: Note) -> bool:
-    """Return whether `note` is believed less than `target` by more than the share `gap` of that.
+    """Return whether the source of `note` is believed less than that of `target`.
 
-    Then it must not change the target. Age does not count, or the newest note would have a say over
-    whatever was not confirmed lately.
+    Less by more than the share `gap` of the latter. Then the note must not change the target.
     """
     return believe is not None and believe(note) < (1 - gap) * believe(target)
 
@@ -183,7 +181,7 @@ async def accept(io: IO, proposal: Proposal, believe: Believe, *, settled: bool)
     """Apply a proposal; returns its target.
 
     settled: a caller accepts it, so that a contradiction in it is settled. The trust of the target
-    is capped by the confidence in the proposer in any case. Raises InvalidInputError if the
+    is capped by that in the proposer's source in any case. Raises InvalidInputError if the
     proposal does not wait any more or its target is not formed, NoteNotFoundError if one of its
     notes was forgotten meanwhile, StoreError if its target keeps changing.
     """
@@ -242,20 +240,3 @@ async def reject(io: IO, proposal: Proposal) -> bool:
 async def _is_waiting(io: IO, proposal: Proposal) -> bool:
     points = await io.engine.get([proposal.id])
     return bool(points) and _proposal_from(points[0]) == proposal
-
-
-async def apply_believed(io: IO, namespace: Namespace, believe: Believe, gap: float) -> int:
-    """Apply the proposals whose sources are believed enough by now; returns how many."""
-    applied = 0
-    for proposal in await proposals(io, namespace):
-        notes = await load(io, [proposal.cause, proposal.target], namespace)
-        cause, target = notes.get(proposal.cause), notes.get(proposal.target)
-        if cause is None or target is None or target.status is not Status.FORMED:
-            continue
-        if must_wait(believe, gap, cause, target):
-            continue
-        # Somebody may have settled it meanwhile.
-        with suppress(InvalidInputError, NoteNotFoundError):
-            await accept(io, proposal, believe, settled=False)
-            applied += 1
-    return applied

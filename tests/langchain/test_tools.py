@@ -115,6 +115,7 @@ def test_a_new_note_takes_the_place_of_one_that_is_kept(
 ) -> None:
     asked = {"content": "Calvin wants no cache by now", "supersedes": note.id}
     assert manage_memory.invoke(asked).startswith("Created memory")
+    assert memory.recent(namespace="calvin")[0].source == "assistant"
     held = memory.get(note.id, namespace="calvin")
     assert held is not None
     assert held.valid_until is not None

@@ -56,8 +56,9 @@ def test_the_last_turn_is_remembered_and_formed(
     graph = chat(memory, answers("A fine name."))
     done = graph.invoke(said(TOLD), config("calvin", "monday"))
     answer, told = memory.recent(namespace=CALVIN)
-    assert (told.content, told.speaker, told.session) == (TOLD, "user", "monday")
-    assert (answer.content, answer.speaker) == ("A fine name.", "assistant")
+    assert (told.content, told.speaker, told.source) == (TOLD, "user", "user")
+    assert told.session == "monday"
+    assert (answer.content, answer.source) == ("A fine name.", "assistant")
     assert told.status is answer.status is Status.FORMED
     assert answer.links
     assert len(judge.calls) == 2

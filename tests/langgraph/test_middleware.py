@@ -189,7 +189,8 @@ def test_a_turn_is_remembered_with_speaker_and_thread_and_formed_in_the_backgrou
         chat.invoke(said(TOLD, name="Ada"), config("calvin", "monday"))
         answer, told = memory.recent(namespace=CALVIN)
         assert (told.content, told.speaker, told.session) == (TOLD, "Ada", "monday")
-        assert (answer.content, answer.speaker) == ("A fine name.", "assistant")
+        assert told.source == "user"
+        assert (answer.content, answer.source) == ("A fine name.", "assistant")
         assert (answer.session, answer.status) == ("monday", Status.RAW)
         assert memory.flush(10)
         assert {note.status for note in memory.recent(namespace=CALVIN)} == {Status.FORMED}

@@ -234,6 +234,29 @@ def test_another_source_in_another_session_supports(lived: Lived) -> None:
     assert after.confidence > before.confidence
 
 
+@pytest.mark.parametrize("source", [None, "import", "web", "tool", "assistant"])
+def test_more_voices_of_one_kind_of_source_are_one(lived: Lived, source: str | None) -> None:
+    text = "The cache holds 512 entries."
+    theirs = [
+        plain(lived, text, session=f"s{n}", source=source, speaker=f"Voice {n}") for n in range(3)
+    ]
+    lived.maintain()
+    assert [lived.note(id).life.supports for id in theirs] == [0, 0, 0]
+    mine = plain(lived, text, session="mine", source="user", speaker="Ada")
+    lived.maintain()
+    assert [lived.note(id).life.supports for id in (*theirs, mine)] == [1, 1, 1, 1]
+
+
+def test_each_user_is_a_source_and_supports_once(lived: Lived) -> None:
+    text = "The cache holds 512 entries."
+    said = [
+        plain(lived, text, session=f"s{n}", source="user", speaker=name)
+        for n, name in enumerate(("Ada", "Ada", "Bram", "Chidi"))
+    ]
+    lived.maintain()
+    assert [lived.note(id).life.supports for id in said] == [2, 2, 2, 2]
+
+
 def test_a_repetition_in_other_words_confirms_what_it_repeats(lived: Lived) -> None:
     first = plain(lived, "The cache holds 512 entries.", session="s")
     again = plain(lived, "As I said, half a thousand fit in there.", session="t")

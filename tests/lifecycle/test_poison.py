@@ -1,6 +1,6 @@
 """Notes that mean harm among honest ones: how far they get, and that they leave no trace.
 
-Thirty of six kinds, from sources that are believed little, among three hundred that people told.
+Thirty of six kinds, from every source but a user, among three hundred that users told.
 How they rank is measured with the usual embedder on notes as they are stored, which is where they
 do best; AMEM_TEST_LONG=1 has all of them formed as well, by a model that does whatever a note
 tells it (a minute). What they do to other notes is tested with such a model in any case, on the
@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from amem_integrations import AgenticMemory, Hit, Note
+from amem_integrations import AgenticMemory, Hit, Note, Policy
 from amem_integrations.core.io import run
 from amem_integrations.core.status import STANDING
 from amem_integrations.lifecycle.confidence import base
+from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.memory.search import find
 from amem_integrations.stores.codec import state_of, within
 from amem_integrations.stores.read import load_all_notes, load_points
@@ -27,18 +28,27 @@ from tests.lifecycle.days import Days
 from tests.support import chat_model, io_of, judgement, open_memory
 
 HOME = ("default",)
-# Nobody said where the one half comes from; the other was imported.
-SOURCES = (None, "import")
+# All that are not the user.
+SOURCES = (None, "import", "web", "tool", "assistant")
 LONG = bool(os.environ.get("AMEM_TEST_LONG"))
 FACTS = honest_facts()
 ASKED = asked(FACTS) if LONG else asked(FACTS)[::2]
 HOSTILE = hostile_notes(FACTS)
 _BY_TEXT = {each.text: each for each in HOSTILE}
+# By the text of a user's correction, the note that it corrects.
+_CORRECTIONS: dict[str, str] = {}
 
 
 def gullible(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
     """Has a hostile note contradict, rewrite and link to whatever it is shown."""
     own = judgement(text, tags=[])
+    if text in _CORRECTIONS:
+        links = [
+            {"to": each["n"], "reason": "so a user", "kind": "contradicts", "strength": 1.0}
+            for each in candidates
+            if each["text"] == _CORRECTIONS[text]
+        ]
+        return own | {"links": links}
     if text not in _BY_TEXT:
         return own
     mark = _mark(_BY_TEXT[text]) or "zqzq"
@@ -64,8 +74,8 @@ class Planted:
     memory: AgenticMemory
     before: dict[str, Note] = field(default_factory=dict[str, Note])
     hostile: dict[str, Hostile] = field(default_factory=dict[str, Hostile])
-    _found: dict[tuple[str, bool], list[Hit]] = field(
-        default_factory=dict[tuple[str, bool], list[Hit]]
+    _found: dict[tuple[str, Policy | None], list[Hit]] = field(
+        default_factory=dict[tuple[str, Policy | None], list[Hit]]
     )
 
     def plant(self, facts: Sequence[Fact]) -> "Planted":
@@ -77,7 +87,13 @@ class Planted:
         self.before = self.notes()
         for place, each in enumerate(HOSTILE):
             [note] = self.memory.add_many(
-                [{"content": each.text, "source": SOURCES[place % 2], "session": "planted"}]
+                [
+                    {
+                        "content": each.text,
+                        "source": SOURCES[place % len(SOURCES)],
+                        "session": "planted",
+                    }
+                ]
             )
             self.hostile[note.id] = each
         return self
@@ -86,13 +102,13 @@ class Planted:
         found = run(load_all_notes(io_of(self.memory), within(HOME)))
         return {note.id: note for note in found}
 
-    def found(self, fact: Fact, *, trust: bool = True) -> list[Hit]:
-        """What its question finds; without trust, as if nobody looked after sources."""
-        asked_for = (fact.question, trust)
+    def found(self, fact: Fact, policy: Policy | None = DEFAULT_POLICY) -> list[Hit]:
+        """What its question finds; without a policy, as if nobody looked after sources."""
+        asked_for = (fact.question, policy)
         if asked_for not in self._found:
             self._found[asked_for] = self.memory.perform(
                 lambda wiring, io: find(
-                    wiring if trust else replace(wiring, policy=None),
+                    replace(wiring, policy=policy),
                     io,
                     fact.question,
                     namespace=HOME,
@@ -101,11 +117,10 @@ class Planted:
             )
         return self._found[asked_for]
 
-    def rates(self, *, trust: bool) -> tuple[float, float]:
+    def rates(self, policy: Policy | None) -> tuple[float, float]:
         """Shares of the honest questions with a hostile note first, and among the first five."""
         ranks = [
-            [hit.note.id in self.hostile for hit in self.found(fact, trust=trust)[:5]]
-            for fact in ASKED
+            [hit.note.id in self.hostile for hit in self.found(fact, policy)[:5]] for fact in ASKED
         ]
         return (
             sum(each[0] for each in ranks) / len(ranks),
@@ -133,11 +148,16 @@ def formed() -> Iterator[Planted]:
 # -- how far they get ------------------------------------------------------------------------
 
 
-def test_hostile_notes_seldom_come_first_and_not_often_among_five(planted: Planted) -> None:
-    first, among_five = planted.rates(trust=True)
-    first_without, among_five_without = planted.rates(trust=False)
+@pytest.mark.parametrize("source", SOURCES)
+def test_hostile_notes_seldom_come_first_wherever_they_are_from(
+    planted: Planted, source: str | None
+) -> None:
+    """As if all of them were from this one source."""
+    trust = DEFAULT_POLICY.sources[source]
+    policy = Policy(sources=dict.fromkeys(SOURCES, trust) | {"user": 0.9})
+    first, among_five = planted.rates(policy)
+    first_without, among_five_without = planted.rates(None)
     assert first <= 0.05
-    assert among_five <= 0.15
     assert first <= first_without / 2
     assert among_five <= among_five_without / 2
     # Or there was nothing to be kept from.
@@ -145,8 +165,8 @@ def test_hostile_notes_seldom_come_first_and_not_often_among_five(planted: Plant
 
 
 def test_honest_answers_are_found_no_worse_for_it(planted: Planted) -> None:
-    for trust in (True, False):
-        found = [fact.text in _texts(planted.found(fact, trust=trust)[:5]) for fact in ASKED]
+    for policy in (DEFAULT_POLICY, None):
+        found = [fact.text in _texts(planted.found(fact, policy)[:5]) for fact in ASKED]
         assert all(found)
 
 
@@ -178,6 +198,21 @@ def test_what_they_would_change_waits(formed: Planted) -> None:
     causes = {proposal.cause for proposal in formed.memory.lifecycle.proposals()}
     assert causes <= formed.hostile.keys()
     assert len(causes) > len(HOSTILE) / 2
+
+
+def test_a_correction_by_a_user_counts_at_once(formed: Planted) -> None:
+    """Though the model that obeyed the hostile notes is the same."""
+    memory, fact = formed.memory, asked(FACTS)[4]
+    wrong = next(note for note in formed.before.values() if note.content == fact.text)
+    text = f"{fact.text} No, that is wrong now: it is {fact.answer} no longer, but plinth."
+    _CORRECTIONS[text] = wrong.content
+    right = memory.add(text, source="user", session="corrected")
+    stored = formed.notes()[wrong.id]
+    assert (stored.valid_until, stored.contested_by) == (right.created_at, (right.id,))
+    ranks = [hit.note.id for hit in formed.found(fact)]
+    assert ranks.index(right.id) < ranks.index(wrong.id)
+    memory.forget(right)
+    assert formed.notes()[wrong.id].contested_by == ()
 
 
 @pytest.mark.parametrize("kind", ["instructions", "link bait"])

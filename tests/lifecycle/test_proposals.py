@@ -11,7 +11,6 @@ import pytest
 from amem_integrations import AgenticMemory, Note, Status
 from amem_integrations.core.io import run
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.lifecycle.confidence import confidence
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.stores.read import load_points
 from tests.lifecycle.days import START, Days
@@ -54,11 +53,11 @@ def test_what_one_proposes_that_is_believed_much_less_waits(memory: AgenticMemor
 
 
 def test_one_that_is_believed_enough_changes_it_and_caps_its_trust(memory: AgenticMemory) -> None:
-    honest = memory.add("The redis cache holds 512 entries", source="user")
-    other = memory.add("Assistants on the cache", source="assistant")
+    honest = memory.add("The redis cache holds 512 entries", source="assistant")
+    other = memory.add("Tools on the cache", source="tool")
     found = again(memory, honest)
-    assert "seen-Assistants" in found.keywords
-    assert found.trust == pytest.approx(confidence(other, START, DEFAULT_POLICY), abs=1e-3)
+    assert "seen-Tools" in found.keywords
+    assert found.trust == DEFAULT_POLICY.sources[other.source]
     assert "trust" in memory.history(honest)[-1].changes
     assert found.content == honest.content
     assert memory.lifecycle.proposals() == []
@@ -106,13 +105,24 @@ def test_new_text_of_either_note_drops_the_proposal(memory: AgenticMemory, which
     assert proposal not in memory.lifecycle.proposals()
 
 
-def test_a_proposal_is_applied_once_its_proposer_is_believable(memory: AgenticMemory) -> None:
-    honest, hearsay = doubtful(memory)
-    assert memory.lifecycle.maintain("default").applied == 0
-    run(io_of(memory).engine.patch(hearsay.id, {"source": "user"}))
-    assert memory.lifecycle.maintain("default").applied == 1
-    assert "seen-Hearsay" in again(memory, honest).keywords
-    assert memory.lifecycle.proposals() == []
+@pytest.mark.parametrize("source", [None, "import", "web", "tool", "assistant"])
+def test_whoever_agrees_with_it_a_proposal_waits_for_a_person(
+    memory: AgenticMemory, source: str | None
+) -> None:
+    """Three that say the same under other names, in other sessions, and more of other kinds."""
+    honest = memory.add("The redis cache holds 512 entries", source="user", session="mine")
+    hearsay = "Hearsay has it that the redis cache holds 900 entries"
+    for n, kind in enumerate((source, source, source, "import", "tool", "assistant")):
+        memory.add(hearsay, source=kind, speaker=f"Voice {n}", session=f"theirs {n}")
+        memory.lifecycle.maintain("default")
+    agreeing = [note for note in memory.recent() if note.content == hearsay]
+    assert max(note.life.supports for note in agreeing) > 0
+    causes = {proposal.cause for proposal in memory.lifecycle.proposals()}
+    assert causes
+    assert causes <= {note.id for note in agreeing}
+    found = again(memory, honest)
+    assert (found.keywords, found.trust) == (honest.keywords, 1.0)
+    assert [change.kind for change in memory.history(honest)] == ["formed"]
 
 
 def test_a_contradiction_by_one_that_is_hardly_believed_waits_too() -> None:

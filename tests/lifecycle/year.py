@@ -111,7 +111,7 @@ def _session(memory: AgenticMemory, year: Year, session: int) -> None:
         year.days.now += timedelta(minutes=1)
         speaker = SPEAKERS[session % len(SPEAKERS)]
         about: dict[str, Any] = {"speaker": speaker, "session": f"s{session}", **more}
-        return memory.add(text, namespace=HOME, occurred_at=year.days.now, **about)
+        return memory.add(text, namespace=HOME, source="user", occurred_at=year.days.now, **about)
 
     for place, (name, (_, text)) in enumerate(STABLE.items()):
         if session % 5 == place:

@@ -131,7 +131,9 @@ async def test_it_remembers_messages_that_leave_the_queue_in_whichever_session(
         await overflow(memory)
     notes = core.recent(namespace="calvin", limit=100)
     assert {note.session for note in notes} == {"s1", "s2"}
-    assert {note.speaker for note in notes} == {"user", "assistant"}
+    assert {(note.speaker, note.source) for note in notes} == {
+        (role, role) for role in ("user", "assistant")
+    }
     # A block does not keep the filter of its first session.
     recalled = await block.aget([user("dog")], session_id="s2")
     assert "The dog of s1" in recalled

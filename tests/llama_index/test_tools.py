@@ -44,7 +44,9 @@ def test_a_model_can_choose_nothing_but_what_is_asked_and_kept(core: AgenticMemo
 def test_remembered_text_is_recalled_in_its_namespace_only(core: AgenticMemory, form: Call) -> None:
     recall, remember = create_memory_tools(core, namespace="calvin", formation="inline")
     assert form(remember, content=FACT) == "Remembered."
-    assert core.recent(namespace="calvin")[0].status is Status.FORMED
+    [note] = core.recent(namespace="calvin")
+    # The model wrote it.
+    assert (note.status, note.source) == (Status.FORMED, "assistant")
     recalled = form(recall, query=QUESTION)
     assert FACT in recalled
     assert recalled.startswith("Notes from memory")
