@@ -2,11 +2,12 @@
 
 A line names notes by their keys, never by ids, so it means the same in any namespace and cannot
 name a note of another one. It has no vectors, and nothing else that follows from the texts.
-Reading checks everything, since anyone may have written a line; what it returns can be stored.
+Reading checks everything, since anyone may have written a line; what it returns can be stored,
+and what comes of that can be exported and read again.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -22,9 +23,20 @@ from amem_integrations.core.note import (
     Status,
     as_utc,
     check_content,
+    check_text,
     note_id,
 )
-from amem_integrations.core.status import RECORDED, SOURCES, Bounds, Mark
+from amem_integrations.core.status import (
+    MOST_LINKS,
+    MOST_REVISIONS,
+    NEW,
+    RECORDED,
+    SOURCES,
+    Bounds,
+    Length,
+    Mark,
+    Tier,
+)
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.revisions.entry import Entry
 from amem_integrations.stores.codec import NOTE, PAYLOAD, TextCodec, Type, fields_of
@@ -32,7 +44,11 @@ from amem_integrations.stores.codec import NOTE, PAYLOAD, TextCodec, Type, field
 FORMAT, FORMAT_VERSION = "amem-notes", 1
 _SHORT = Bounds(0, 4096)
 _SPAN = Bounds(0, 365_000 * 24 * 60 * 60)
-_REVISIONS = Type(tuple, Type(Revision, is_record=True))
+_REVISIONS = Type(tuple, Type(Revision, is_record=True), mark=Length(MOST_REVISIONS))
+# Versions and counts go on from what is read; so there must be room below what can be stored.
+_HIGHEST = 2**32
+_COUNT = Bounds(0, 2**53)
+_BROUGHT, _MOST_NAME = "import/", 1000
 
 
 def header_line(namespace: Namespace, package: str) -> str:
@@ -45,10 +61,18 @@ def note_line(entry: Entry, keys: Mapping[str, str]) -> str:
     """keys: those of all notes that the entry refers to, by id."""
     # Which uses were counted is known to this store only.
     life = replace(entry.note.life, counted=0)
-    note = replace(entry.note, links=entry.note.outgoing, revision=None, life=life)
+    strongest = sorted(entry.note.outgoing, key=lambda link: -link.weight)[:MOST_LINKS]
+    kept = {link.to for link in strongest}
+    links = tuple(link for link in entry.note.outgoing if link.to in kept)
+    note = replace(entry.note, links=links, revision=None, life=life)
     codec = _LineCodec(keys={**keys, note.id: note.key})
-    revisions = [codec.write_fields(revision) for revision in entry.revisions]
+    revisions = [codec.write_fields(each) for each in entry.revisions[-MOST_REVISIONS:]]
     return _dumps({**codec.write_fields(note), "revisions": revisions})
+
+
+def end_line(count: int) -> str:
+    """The last line; count: how many notes stand before it."""
+    return _dumps({"end": FORMAT, "notes": count})
 
 
 def _dumps(data: Any) -> str:
@@ -96,6 +120,14 @@ def read_header(data: Any) -> Namespace:
     return as_namespace([_text("namespace", label) for label in labels])
 
 
+def read_end(data: Any) -> int | None:
+    """How many notes an end line says there are; None for any other line."""
+    line = cast("dict[str, Any]", data if isinstance(data, dict) else {})
+    if line.get("end") != FORMAT:
+        return None
+    return int(_number("notes", line.get("notes"), int, _COUNT))
+
+
 def read_entry(data: Any, namespace: Namespace) -> Entry:
     """The note of a line, as one of `namespace`. Raises InvalidInputError if it is invalid."""
     codec = _LineCodec(namespace=namespace)
@@ -116,14 +148,51 @@ def read_entry(data: Any, namespace: Namespace) -> Entry:
         read, revision=revisions[-1] if revisions else None, life=replace(read.life, counted=0)
     )
     _check_whole(note)
+    if note.version > _HIGHEST:
+        revisions = tuple(replace(each, version=n) for n, each in enumerate(revisions, 1))
+        newest = revisions[-1] if revisions else None
+        note = replace(note, version=len(revisions) + 1, revision=newest)
     if note.status is Status.FORMED and note.content and not (note.keywords or note.context):
         # Nobody formed it, so it is formed here.
         note = replace(note, status=Status.RAW, attempts=0)
     return Entry(note, revisions[:-1])
 
 
+def as_import(entry: Entry) -> Entry:
+    """The note as anybody may have written it: an import without merits, at the start of its life.
+
+    Its history stays, under the analysts' names as names that an import brought.
+    """
+    revisions = [_as_imported(revision) for revision in entry.revisions]
+    kept = tuple(revision for revision in revisions if revision is not None)
+    note = replace(
+        entry.note,
+        source="import",
+        tier=Tier.SHORT,
+        confidence=1.0,
+        life=NEW,
+        attempts=0,
+        last_error=None,
+        links=tuple(replace(link, used_at=None) for link in entry.note.links),
+        revision=kept[-1] if kept else None,
+    )
+    return Entry(note, kept[:-1])
+
+
+def _as_imported(revision: Revision) -> Revision | None:
+    """The revision without changes of tier; None if it made no other."""
+    changes = {name: change for name, change in revision.changes.items() if name != "tier"}
+    if revision.changes and not changes:
+        return None
+    name = revision.analyst.removeprefix(_BROUGHT)[:_MOST_NAME]
+    return replace(revision, changes=changes, analyst=f"{_BROUGHT}{name}")
+
+
 def _check_whole(note: Note) -> None:
-    """Raise unless the fields of a note agree with each other."""
+    """Raise unless the fields of a note agree with each other, and are what `add` takes."""
+    for name, text in (("speaker", note.speaker), ("session", note.session)):
+        if text is not None:
+            check_text(name, text)
     if note.parts is not None:
         length = sum(note.parts) + max(0, len(note.parts) - 1)
         if length != len(note.content):
@@ -185,6 +254,8 @@ class _LineCodec(TextCodec):
             if where == "metadata":
                 _object(where, data)
             return json_value.dumps(where, data)
+        if kind.base is tuple and isinstance(kind.mark, Length):
+            _check_length(where, _list(where, data), kind.mark, "entries")
         return super().read(kind, data, known, where)
 
     def read_items(self, item: Type, data: Any, known: Mapping[Any, Any], where: str) -> Any:
@@ -221,14 +292,18 @@ class _LineCodec(TextCodec):
                 raise InvalidInputError(f"{where} is no time at all")
             return span
         if kind.base in (int, float):
-            return _number(where, data, kind.base, kind.mark)
+            number = _number(where, data, kind.base, kind.mark)
+            return min(number, _HIGHEST) if kind.mark == _COUNT else number
         is_enum = issubclass(kind.base, StrEnum)
         choices: Any = list(kind.base) if is_enum else kind.mark
         if is_enum or choices is SOURCES:
             if data not in choices:
                 raise InvalidInputError(f"{where} is none of {', '.join(choices)}")
             return kind.base(data)
-        text = _text(where, data, kind.mark if isinstance(kind.mark, Bounds) else _SHORT)
+        bounds = Bounds(0, 4 * kind.mark.most) if isinstance(kind.mark, Length) else kind.mark
+        text = _text(where, data, bounds if isinstance(bounds, Bounds) else _SHORT)
+        if isinstance(kind.mark, Length):
+            _check_length(where, text, kind.mark, "characters")
         return note_id(self._namespace, text) if kind.mark is Mark.NOTE_ID else text
 
 
@@ -245,6 +320,11 @@ def _list(where: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise InvalidInputError(f"{where} is not a list")
     return cast("list[Any]", value)
+
+
+def _check_length(where: str, value: Sized, length: Length, what: str) -> None:
+    if len(value) > length.most:
+        raise InvalidInputError(f"{where} has {len(value)} {what}; at most {length.most} are kept")
 
 
 def _text(where: str, value: Any, bounds: Bounds = _SHORT) -> str:

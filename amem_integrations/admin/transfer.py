@@ -1,25 +1,18 @@
-"""Export and import: the notes of one namespace, with their histories, as lines of JSON.
+"""Import: the notes of an export, into the namespace they are from or another.
 
-An export is a header, then one line a note, oldest first (`lines` has the format). Importing finds
-notes again by their keys, so it can be repeated, and continued after an error. At no time does
-a note refer to one that is not stored: what a line says of later notes is added once they came.
+Importing finds notes again by their keys, so it can be repeated, and continued after an error. At
+no time does a note refer to one that is not stored: what a line says of later notes is added once
+they came. What lines say of the trust in a note counts only if the caller vouches for them.
 """
 
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    Collection,
-    Iterable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import AsyncGenerator, AsyncIterable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeAlias
 
 from amem_integrations.admin.lines import (
-    header_line,
-    note_line,
+    as_import,
+    read_end,
     read_entry,
     read_header,
     read_json,
@@ -33,7 +26,7 @@ from amem_integrations.core.status import NEW
 from amem_integrations.errors import InvalidInputError, InvalidLineError, StoreError
 from amem_integrations.revisions.entry import Entry, entry_of, keys_of, records_of
 from amem_integrations.revisions.retract import retract
-from amem_integrations.stores.codec import as_read, note_from, revision_point, within
+from amem_integrations.stores.codec import as_read, revision_point
 from amem_integrations.stores.read import load
 from amem_integrations.stores.write import embedded_points, vectors_by_text
 
@@ -43,55 +36,6 @@ _ROUNDS = 8
 
 Line: TypeAlias = str | bytes
 Lines: TypeAlias = Iterable[Line] | AsyncIterable[Line]
-
-
-async def export(io: IO, namespace: Namespace, package: str) -> AsyncGenerator[str, None]:
-    """The lines, without line ends. Notes added meanwhile come at the end or not at all.
-
-    package: the version of the package that writes them, for the header.
-    """
-    yield header_line(namespace, package)
-    start: int | None = None
-    seen: set[str] = set()
-    limit = _PAGE
-    while True:
-        page = await io.engine.scroll(
-            within(namespace),
-            limit=limit,
-            order_by="created_at",
-            start_from=start,
-            fields=("created_at",),
-        )
-        entries = await _unchanging(io, [point.id for point in page if point.id not in seen])
-        named = {id for entry in entries for id in entry.references}
-        keys = await keys_of(io, named, namespace)
-        for entry in entries:
-            yield note_line(entry.only(keys), keys)
-        if len(page) < limit:
-            return
-        last = page[-1].payload["created_at"]
-        # The next page starts with the notes of the same instant, however many these are.
-        limit = _PAGE if entries and last != start else 2 * limit
-        at_last = {point.id for point in page if point.payload["created_at"] == last}
-        seen = at_last | seen if last == start else at_last
-        start = last
-
-
-async def _unchanging(io: IO, note_ids: list[str]) -> list[Entry]:
-    """The notes with their histories, read again while one of them changes meanwhile."""
-    if not note_ids:
-        return []
-    points, records = await io.engine.get(note_ids), await records_of(io, note_ids)
-    for _ in range(_ROUNDS):
-        again = await io.engine.get(note_ids)
-        if _versions(again) == _versions(points):
-            break
-        points, records = again, await records_of(io, note_ids)
-    return [entry_of(note_from(point), records[point.id]) for point in points]
-
-
-def _versions(points: Sequence[Point]) -> dict[str, int]:
-    return {point.id: point.payload["version"] for point in points}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +53,15 @@ class Imported:
         mentions: how many other mentions of such notes were left out of revisions.
         histories: how many histories were cut short because they did not lead to the note as it is.
         unformed: ids of other notes that must be formed again, as they drew on what was replaced.
+        missing: how many notes fewer the lines held than their end says, below 0 if more; None if
+            they have no end, so that any number may be missing.
 
     Examples:
         >>> _ = memory.add("Tea at four", namespace="house")
         >>> lines = memory.admin.export("house")
         >>> imported = memory.admin.import_(lines, namespace=("archive", "house"))
-        >>> imported.namespace, imported.notes, imported.links
-        (('archive', 'house'), 1, 0)
+        >>> imported.namespace, imported.notes, imported.complete
+        (('archive', 'house'), 1, True)
     """
 
     namespace: Namespace
@@ -127,6 +73,12 @@ class Imported:
     mentions: int = 0
     histories: int = 0
     unformed: tuple[str, ...] = ()
+    missing: int | None = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether the lines were those of a whole export."""
+        return self.missing == 0
 
 
 async def import_(
@@ -136,11 +88,13 @@ async def import_(
     *,
     namespace: Namespace | None = None,
     overwrite: bool = False,
+    trust: bool = False,
 ) -> Imported:
     """Import what `export` wrote, into `namespace` or the one that the lines name.
 
     overwrite: let an imported note replace a stored one with its key, and take back what the old
         text had caused in others; otherwise the stored one is kept.
+    trust: take the notes as what they say they are; otherwise they are imports with a new life.
 
     Raises InvalidLineError for a line that cannot be used, once the ones before it are imported.
     """
@@ -151,7 +105,8 @@ async def import_(
         )
     work: _Import | None = None
     failure: InvalidLineError | None = None
-    number = 0
+    number = read = 0
+    expected: int | None = None
     source = _read_lines(lines)
     try:
         async for line in source:
@@ -161,8 +116,12 @@ async def import_(
             data = read_json(line)
             if work is None:
                 work = _Import(io, namespace or read_header(data), analyst, overwrite)
-            else:
-                await work.take(read_entry(data, work.namespace), len(line))
+            elif expected is not None:
+                raise InvalidInputError("it comes after the end of the export")
+            elif (expected := read_end(data)) is None:
+                entry = read_entry(data, work.namespace)
+                await work.take(entry if trust else as_import(entry), len(line))
+                read += 1
     except UnicodeDecodeError as error:
         # A file that was opened as text decodes its lines itself.
         failure = _invalid(number + 1, f"it is not UTF-8 ({error.reason})", work is not None)
@@ -175,7 +134,7 @@ async def import_(
     await work.finish()
     if failure is not None:
         raise failure
-    return work.imported
+    return replace(work.imported, missing=None if expected is None else expected - read)
 
 
 def check_beginning(lines: Iterable[Line], namespace: Namespace | None = None) -> Iterator[Line]:
@@ -193,7 +152,8 @@ def check_beginning(lines: Iterable[Line], namespace: Namespace | None = None) -
         try:
             data = read_json(line)
             if header:
-                read_entry(data, namespace or ("x",))
+                if read_end(data) is None:
+                    read_entry(data, namespace or ("x",))
                 break
             namespace, header = namespace or read_header(data), True
         except InvalidInputError as error:

@@ -14,6 +14,7 @@ import typer
 from amem_integrations.admin.transfer import check_beginning
 from amem_integrations.cli import terminal
 from amem_integrations.cli.options import (
+    FOUND,
     MEMORY,
     NAMESPACE,
     Target,
@@ -43,14 +44,15 @@ def export_(
         # Lines on a terminal are progress enough.
         advance = None if to_stdout else stage("Exporting")
         on_terminal = to_stdout and terminal.console().is_terminal
-        total, count = memory.count(target.namespace), -1
+        # The header and the end are none of the notes.
+        total, count = memory.count(target.namespace), -2
         for line in memory.admin.export(target.namespace):
             # The same line, but none that could steer the terminal.
             safe = terminal.to_json(json.loads(line), indent=None) if on_terminal else line
             file.write(safe.encode() + b"\n")
             count += 1
             if advance is not None:
-                advance(count, total)
+                advance(max(count, 0), total)
         file.flush()
     if terminal.JSON_ASKED.get():
         report = {"namespace": list(target.namespace), "notes": count, "file": str(output)}
@@ -73,10 +75,19 @@ def import_(
     replace: Annotated[
         bool, typer.Option("--replace", help="Let the file win over notes that are there.")
     ] = False,
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust",
+            help="It is your own: believe what it says of sources, tiers and uses. Otherwise all "
+            "of it counts as imported, which is trusted little with a lifecycle.",
+        ),
+    ] = False,
 ) -> None:
     """Read an export into a memory, which may be new.
 
-    Importing again changes nothing, and goes on where it was interrupted.
+    Importing again changes nothing, and goes on where it was interrupted. The exit code is 3 if
+    the file is not a whole export; what there is of it is imported.
     """
     namespace = namespace_of(labels)
     with _open(file, "rb") as source:
@@ -84,7 +95,9 @@ def import_(
             # No memory is made for lines that do not begin as an export does.
             lines = check_beginning(source, namespace)
             with target.open(create=True) as memory, terminal.working("Importing"):
-                imported = memory.admin.import_(lines, namespace=namespace, replace=replace)
+                imported = memory.admin.import_(
+                    lines, namespace=namespace, replace=replace, trust=trust
+                )
         except InvalidLineError as error:
             raise InvalidLineError(f"{file}: {error}", line=error.line) from error
     counts = terminal.counts(
@@ -99,7 +112,15 @@ def import_(
     if imported.waiting:
         waiting = terminal.many(imported.waiting, "note")
         shown.append(f"To be formed: {waiting}; `amem admin retry` does it now.")
+    if imported.missing is None:
+        shown.append("The end of the export is missing, and perhaps notes before it.")
+    elif imported.missing:
+        more = "fewer" if imported.missing > 0 else "more"
+        notes = terminal.many(abs(imported.missing), "note")
+        shown.append(f"The file has {notes} {more} than its end says.")
     terminal.print_result(asdict(imported), *shown)
+    if not imported.complete:
+        raise typer.Exit(FOUND)
 
 
 @contextmanager

@@ -15,12 +15,14 @@ from typing import Annotated, Any, TypeAlias
 from amem_integrations.core import json_value
 from amem_integrations.core.namespace import Namespace, as_namespace, encode
 from amem_integrations.core.status import (
+    MOST_LINKS,
     NEW,
     SOURCES,
     TRANSITIONS,
     Bounds,
     Count,
     JsonText,
+    Length,
     Life,
     Mark,
     NoteId,
@@ -29,7 +31,7 @@ from amem_integrations.core.status import (
     Tier,
 )
 from amem_integrations.core.status import Status as Status
-from amem_integrations.core.values import MAX_CONTENT_BYTES, brief, check_sequence
+from amem_integrations.core.values import MAX_CONTENT_BYTES, MAX_TERM_CHARS, brief, check_sequence
 from amem_integrations.core.values import as_utc as as_utc
 from amem_integrations.core.values import check_content as check_content
 from amem_integrations.core.values import check_text as check_text
@@ -48,6 +50,7 @@ OPPOSING = (CORRECTS, CONTRADICTS)
 LASTING = (REPEATS, *OPPOSING, DISTILS)
 """The kinds of links that say how two notes stand to each other, which does not wear off."""
 
+Term: TypeAlias = Annotated[str, Length(MAX_TERM_CHARS)]
 LongText: TypeAlias = Annotated[str, Bounds(0, 64 * 1024)]
 Version: TypeAlias = Annotated[int, Bounds(1, 2**53)]
 
@@ -139,7 +142,7 @@ class Revision:
     at: datetime
     analyst: str
     changes: Mapping[str, Change] = field(default_factory=dict[str, Change], hash=False)
-    sources: tuple[NoteId, ...] = ()
+    sources: Annotated[tuple[NoteId, ...], Length(MOST_LINKS)] = ()
     reason: LongText = ""
 
 
@@ -180,7 +183,7 @@ class Note:
         revision: its newest change.
         confidence: how far it is believed now, in [0, 1]; 1 without a lifecycle.
         version: 1, and one more with each change.
-        source: the kind of its source: "user", "tool", "assistant", "import" or None.
+        source: the kind of its source: "user", "assistant", "tool", "import", "web" or None.
         tier: how well it is established.
         valid_until: since when it is outdated, because another note says otherwise.
         contested_by: ids of the notes that contradict it, while that is unresolved.
@@ -200,10 +203,10 @@ class Note:
     content: Annotated[str, Bounds(0, MAX_CONTENT_BYTES)]
     created_at: datetime
     updated_at: datetime = field(repr=False)
-    keywords: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    context: LongText = ""
-    links: tuple[Link, ...] = ()
+    keywords: Annotated[tuple[Term, ...], Length(MAX_KEYWORDS)] = ()
+    tags: Annotated[tuple[Term, ...], Length(MAX_TAGS)] = ()
+    context: Annotated[str, Length(MAX_CONTEXT_CHARS)] = ""
+    links: Annotated[tuple[Link, ...], Length(MOST_LINKS)] = ()
     speaker: str | None = None
     session: str | None = None
     sequence: Annotated[int, Bounds(-(2**63), 2**63)] | None = None
@@ -224,7 +227,7 @@ class Note:
     source: Annotated[str, SOURCES] | None = None
     tier: Tier = Tier.SHORT
     valid_until: datetime | None = None
-    contested_by: tuple[NoteId, ...] = ()
+    contested_by: Annotated[tuple[NoteId, ...], Length(MOST_LINKS)] = ()
     merged_into: NoteId | None = None
     trust: Share = 1.0
     life: Life = field(default=NEW, repr=False)

@@ -8,9 +8,10 @@ from amem_integrations.admin import repair as repairing
 from amem_integrations.admin import transfer
 from amem_integrations.admin.check import Finding, check
 from amem_integrations.admin.copy import copy
+from amem_integrations.admin.export import export
 from amem_integrations.admin.health import Health, measure
 from amem_integrations.admin.metrics import Metrics
-from amem_integrations.admin.transfer import Imported, Lines, export
+from amem_integrations.admin.transfer import Imported, Lines
 from amem_integrations.core.io import IO, async_form, run, sync_form
 from amem_integrations.core.namespace import as_namespace
 from amem_integrations.errors import InvalidInputError
@@ -158,15 +159,17 @@ class Admin(MemoryPart):
         return repaired.findings
 
     def export(self, namespace: NamespaceLike) -> Iterator[str]:
-        """Yield a namespace as lines of JSON: a header, then one line a note, oldest first.
+        """Yield a namespace as lines of JSON: a header, one line a note, oldest first, and an end.
 
-        A line holds the note, its links and its history, without a line end. Vectors are left out.
+        A line holds the note, its links and its history, without a line end: of both at most the
+        10,000 that are strongest or newest. Vectors are left out. The end holds the number of
+        notes.
 
         Examples:
             >>> _ = memory.add("Tea at four", namespace="house")
             >>> lines = list(memory.admin.export("house"))
             >>> len(lines)
-            2
+            3
             >>> memory.admin.import_(lines, namespace="attic").notes
             1
         """
@@ -184,15 +187,20 @@ class Admin(MemoryPart):
         *,
         namespace: NamespaceLike | None = None,
         replace: bool = False,
+        trust: bool = False,
     ) -> Imported:
         """Add the notes that `export` wrote; no model is asked, and repeating changes nothing.
 
         A link to a note that is neither in the lines nor in the namespace is dropped and counted.
+        If the end of the export is missing, or it counts other notes, the result says so.
 
         Args:
             lines: what `export` yielded; the async form also takes an async iterator.
             namespace: the target; None: the namespace that the lines name, if you trust them.
             replace: replace notes that exist under the same key in another state.
+            trust: take each note as what its line says: its source, tier, confirmations and uses of
+                links. Only for a file that nobody else could write, such as your own backup.
+                Otherwise all notes get the source "import" and begin a new life.
 
         Returns:
             The numbers of what was added, replaced, kept and dropped.
@@ -206,19 +214,21 @@ class Admin(MemoryPart):
             >>> _ = memory.add("Tea at four", namespace="house")
             >>> lines = list(memory.admin.export("house"))
             >>> imported = memory.admin.import_(lines)
-            >>> imported.notes, imported.kept
-            (0, 1)
+            >>> imported.notes, imported.kept, imported.complete
+            (0, 1, True)
         """
         wiring = self._wiring
         home = None if namespace is None else as_namespace(namespace)
         try:
             imported = await transfer.import_(
-                io, lines, wiring.analyst_name, namespace=home, overwrite=replace
+                io, lines, wiring.analyst_name, namespace=home, overwrite=replace, trust=trust
             )
         finally:
             # Also for what was imported before a line was found broken.
             if wiring.formation == "background":
                 wiring.wake()
+        if not imported.complete:
+            wiring.settings.ledger.count("import.incomplete")
         unformed = {imported.namespace: imported.unformed}
         await pipeline.have_formed(wiring, io, wiring.formation, unformed=unformed)
         return imported

@@ -55,6 +55,16 @@ def test_a_line_that_is_no_note_is_refused(
         ({"occurred_at": "9999-12-31T23:59:59-23:00"}, "occurred_at is not a time"),
         ({"status": "done"}, "status is none of raw, "),
         ({"keywords": "abc"}, "keywords is not a list"),
+        ({"keywords": ["k"] * 33}, "keywords has 33 entries; at most 32"),
+        ({"tags": ["t"] * 100_000}, "tags has 100000 entries; at most 32"),
+        ({"tags": ["é" * 201]}, r"tags\[0\] has 201 characters; at most 200"),
+        ({"tags": ["t" * 5000]}, r"tags\[0\] has 5000 bytes"),
+        ({"context": "c" * 4001}, "context has 4001 characters; at most 4000"),
+        ({"speaker": ""}, "speaker is empty or blank"),
+        ({"session": "\u200b"}, "session is empty or blank"),
+        ({"contested_by": ["k"] * 10_001}, "contested_by has 10001 entries"),
+        ({"links": [0] * 10_001}, "links has 10001 entries; at most 10000"),
+        ({"revisions": [0] * 20_000}, "revisions has 20000 entries; at most 10000"),
         ({"parts": [3]}, "parts add up to 3"),
         ({"ttl": 0}, "ttl is no time at all"),
         ({"ttl": 10**20}, "ttl is not a number"),
@@ -68,6 +78,24 @@ def test_a_field_that_cannot_be_stored_is_named(
     with pytest.raises(InvalidLineError, match=said):
         target.admin.import_(changed(lines, 2, **fields))
     assert target.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("tags", ["t"] * 33, "at most 32"),
+        ("keywords", ["k" * 201], "at most 200"),
+        ("context", "c" * 4001, "at most 4000"),
+        ("links", [0] * 10_001, "at most 10000"),
+    ],
+)
+def test_what_an_undo_would_bring_back_has_the_same_bounds(
+    lines: list[str], target: AgenticMemory, name: str, value: Any, said: str
+) -> None:
+    *older, last = json.loads(lines[2])["revisions"]
+    last["changes"][name] = [value, json.loads(lines[2])[name]]
+    with pytest.raises(InvalidLineError, match=rf"revisions\[{len(older)}\].*{name}.*{said}"):
+        target.admin.import_(changed(lines, 2, revisions=[*older, last]))
 
 
 @pytest.mark.parametrize(

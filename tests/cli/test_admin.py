@@ -24,6 +24,7 @@ from tests.support import chat_model, io_of, open_memory
 
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 HEADER = '{"format": "amem-notes", "format_version": 1, "namespace": ["shop"], "package": "0"}\n'
+END = '{"end": "amem-notes", "notes": 0}\n'
 
 
 @pytest.fixture
@@ -182,13 +183,32 @@ def test_an_exported_file_makes_the_same_memory_elsewhere(
     assert piped.stderr == "4 notes of namespace shop exported.\n"
     assert piped.stdout == Path(file).read_text("utf-8")
     with open_memory(there):
-        result = call("import", file, "-l", there)
+        result = call("import", file, "-l", there, "--trust")
         assert (result.exit_code, result.stdout) == (0, "Namespace shop: 4 notes added.\n")
-        again = call("import", file, "-l", there)
+        again = call("import", file, "-l", there, "--trust")
         assert again.output == "Namespace shop: 0 notes added; kept as they were: 4.\n"
         assert call("export", "-n", "shop", "-l", there).stdout == piped.stdout
         other = call("import", "-", "-n", "a", "-n", "b", "-l", there, input=piped.stdout)
         assert other.output == "Namespace a/b: 4 notes added.\n"
+
+
+def test_a_file_that_was_cut_off_is_imported_with_another_exit_code(
+    shop: tuple[str, ...], tmp_path: Path
+) -> None:
+    lines = call("export", *shop).stdout.splitlines(keepends=True)
+    with open_memory(tmp_path / "there"):
+        for n, (cut, said) in enumerate(
+            [
+                (lines[:3], "The end of the export is missing, and perhaps notes before it."),
+                ([*lines[:3], lines[-1]], "The file has 2 notes fewer than its end says."),
+            ]
+        ):
+            into = ("-", "-n", str(n), "-l", tmp_path / "there")
+            result = call("import", *into, input="".join(cut))
+            assert result.exit_code == 3
+            assert result.stdout == f"Namespace {n}: 2 notes added.\n{said}\n"
+        result = call("import", *into, "--json", input="".join(lines))
+        assert (result.exit_code, json.loads(result.stdout)["missing"]) == (0, 0)
 
 
 def test_an_export_that_breaks_off_leaves_the_file_of_the_last_one(
@@ -210,7 +230,7 @@ def test_an_export_that_breaks_off_leaves_the_file_of_the_last_one(
     assert (tmp_path / "shop.jsonl").read_text() == "the last one"
     assert call("export", *shop, "-o", str(tmp_path / "link.jsonl")).exit_code == 0
     assert (tmp_path / "link.jsonl").is_symlink()
-    assert (tmp_path / "shop.jsonl").read_text().count("\n") == 5
+    assert (tmp_path / "shop.jsonl").read_text().count("\n") == 6
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes")
@@ -219,7 +239,7 @@ def test_an_export_goes_into_a_pipe_as_well(shop: tuple[str, ...], tmp_path: Pat
     with ThreadPoolExecutor(1) as pool:
         read = pool.submit((tmp_path / "pipe").read_text)
         assert call("export", *shop, "-o", str(tmp_path / "pipe")).exit_code == 0
-        assert read.result(30).count("\n") == 5
+        assert read.result(30).count("\n") == 6
 
 
 def test_a_broken_line_is_one_line_of_error(home: Path, tmp_path: Path) -> None:
@@ -249,7 +269,7 @@ def test_for_lines_that_are_no_export_no_memory_is_made(tmp_path: Path, lines: b
 
 
 def test_with_json_a_new_memory_is_not_mentioned(tmp_path: Path) -> None:
-    (tmp_path / "lines").write_text(HEADER)
+    (tmp_path / "lines").write_text(f"{HEADER}{END}")
     new = ("-l", tmp_path / "new")
     result = call("import", tmp_path / "lines", *new, "--json")
     assert (result.exit_code, result.stderr) == (0, "")

@@ -19,7 +19,7 @@ from tests.support import open_memory
 CACHE, VIOLIN = "The redis cache evicts by LRU.", "The violin lesson is on Tuesday."
 
 
-def note(speaker: str | None = "Calvin", **changes: object) -> Note:
+def note(speaker: str | None = "user", **changes: object) -> Note:
     return replace(make_note("x", namespace="a", now=NOW, speaker=speaker), **changes)  # type: ignore[arg-type]
 
 
@@ -27,16 +27,34 @@ def note(speaker: str | None = "Calvin", **changes: object) -> Note:
     ("speaker", "source", "expected"),
     [
         (None, None, None),
-        ("Calvin", None, "user"),
+        *((name, None, None) for name in ("Ada", "Web page", "system", "Administrator", "admin")),
+        ("user", None, "user"),
+        ("Human", None, "user"),
         ("assistant", None, "assistant"),
         ("tool", None, "tool"),
-        ("Calvin", "import", "import"),
+        ("Ada", "user", "user"),
+        ("user", "import", "import"),
+        ("user", "web", "web"),
     ],
 )
-def test_a_source_is_as_given_or_by_who_speaks(
+def test_a_source_is_as_given_or_the_role_that_speaks(
     speaker: str | None, source: str | None, expected: str | None
 ) -> None:
     assert source_of(note(speaker, source=source)) == expected
+
+
+def test_a_policy_names_the_speakers_who_are_users() -> None:
+    policy = Policy(users=("Ada", "Bram"))
+    found = [source_of(note(name), policy) for name in ("Ada", "Bram", "Web page", "user")]
+    assert found == ["user", "user", None, "user"]
+    assert source_of(note("Ada", source="web"), policy) == "web"
+
+
+def test_nobody_but_a_user_may_change_what_a_user_said() -> None:
+    policy = Policy()
+    for source in policy.source_trust.keys() - {"user"}:
+        trust = policy.source_trust[source]
+        assert trust < (1 - policy.trust_gap) * policy.source_trust["user"], source
 
 
 def test_base_confidence_counts_source_support_and_contradictions() -> None:
@@ -86,6 +104,7 @@ def test_an_explanation_says_how_the_value_came_about() -> None:
             {"source_trust": None},
             {"source_trust": {**Policy().source_trust, None: 2}},
         ),
+        *({"users": wrong} for wrong in ("Ada", (1,), None)),
         *({"half_lives": {}}, {"half_lives": dict.fromkeys(Tier, timedelta(0))}),
         {"half_lives": dict.fromkeys(Tier, 7)},
         *({"link_half_life": wrong} for wrong in (90, timedelta(0), timedelta(days=-1))),
@@ -193,10 +212,10 @@ def test_importing_leaves_weights_that_moved_and_carries_them_elsewhere(lived: L
     [link] = before.outgoing
     assert link.weight != 0.5
     for replacing in (False, True):
-        imported = lived.memory.admin.import_(lines, replace=replacing)
+        imported = lived.memory.admin.import_(lines, replace=replacing, trust=True)
         assert (imported.notes, imported.replaced, imported.kept) == (0, 0, 2)
         assert lived.note(one) == before
-    lived.memory.admin.import_(list(lived.memory.admin.export("a")), namespace="b")
+    lived.memory.admin.import_(list(lived.memory.admin.export("a")), namespace="b", trust=True)
     [carried] = [each for note in lived.memory.recent(namespace="b") for each in note.outgoing]
     lived.memory.admin.forget_namespace("b")
     assert (carried.used_at, carried.weight) == (link.used_at, pytest.approx(link.weight, abs=1e-6))

@@ -153,8 +153,8 @@ def test_hostile_notes_seldom_come_first_wherever_they_are_from(
     planted: Planted, source: str | None
 ) -> None:
     """As if all of them were from this one source."""
-    trust = DEFAULT_POLICY.sources[source]
-    policy = Policy(sources=dict.fromkeys(SOURCES, trust) | {"user": 0.9})
+    trust = DEFAULT_POLICY.source_trust[source]
+    policy = Policy(source_trust=dict.fromkeys(SOURCES, trust) | {"user": 0.9})
     first, among_five = planted.rates(policy)
     first_without, among_five_without = planted.rates(None)
     assert first <= 0.05

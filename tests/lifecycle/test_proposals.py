@@ -57,7 +57,7 @@ def test_one_that_is_believed_enough_changes_it_and_caps_its_trust(memory: Agent
     other = memory.add("Tools on the cache", source="tool")
     found = again(memory, honest)
     assert "seen-Tools" in found.keywords
-    assert found.trust == DEFAULT_POLICY.sources[other.source]
+    assert found.trust == DEFAULT_POLICY.source_trust[other.source]
     assert "trust" in memory.history(honest)[-1].changes
     assert found.content == honest.content
     assert memory.lifecycle.proposals() == []

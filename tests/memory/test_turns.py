@@ -347,7 +347,7 @@ def test_exported_turns_come_back_with_their_parts_and_what_is_plain(
     memory.add_turn("ok, thanks")
     lines = list(memory.admin.export("default"))
     with open_memory() as other:
-        other.admin.import_(lines, namespace="moved")
+        other.admin.import_(lines, namespace="moved", trust=True)
         first, second = other.search("kayak sink", namespace="moved", filter={"source_id": "turn"})
         assert {note.id for note in other.get_turn(first.note)} == {first.note.id, second.note.id}
         assert other.admin.health("moved")["plain"] == 2

@@ -119,17 +119,17 @@ def test_what_is_imported_is_what_was_exported(
     lines = lines_after(source, steps)
     try:
         for namespace in (HOME, ELSEWHERE):
-            imported = target.admin.import_(lines, namespace=namespace)
-            assert imported.notes == len(lines) - 1
+            imported = target.admin.import_(lines, namespace=namespace, trust=True)
+            assert (imported.notes, imported.complete) == (len(lines) - 2, True)
             assert (imported.links, imported.mentions, imported.histories) == (0, 0, 0)
             assert exported(target, namespace)[1:] == lines[1:]
             assert found(target, namespace) == found(source, HOME)
-            again = target.admin.import_(lines, namespace=namespace)
-            assert (again.notes, again.replaced, again.kept) == (0, 0, len(lines) - 1)
+            again = target.admin.import_(lines, namespace=namespace, trust=True)
+            assert (again.notes, again.replaced, again.kept) == (0, 0, len(lines) - 2)
             assert exported(target, namespace)[1:] == lines[1:]
         assert target.admin.check() == []
         raw = sum(b'"status": "raw"' in line for line in lines)
-        assert target.count(HOME) == target.count(ELSEWHERE) == len(lines) - 1
+        assert target.count(HOME) == target.count(ELSEWHERE) == len(lines) - 2
         assert sum(target.admin.health(each).get("raw", 0) for each in (HOME, ELSEWHERE)) == 2 * raw
     finally:
         for namespace in (HOME, ELSEWHERE):
@@ -145,17 +145,19 @@ def test_what_is_imported_is_what_was_exported(
 def test_some_lines_in_any_order_leave_a_whole_memory_and_can_be_completed(
     source: AgenticMemory, target: AgenticMemory, steps: list[Any], cut: int, shuffle: Any
 ) -> None:
-    header, *notes = lines_after(source, steps)
+    header, *notes, end = lines_after(source, steps)
     shuffle.shuffle(notes)
     try:
-        some = target.admin.import_([header, *notes[:cut]], namespace=ELSEWHERE)
-        assert some.notes == len(notes[:cut])
+        some = target.admin.import_([header, *notes[:cut]], namespace=ELSEWHERE, trust=True)
+        assert (some.notes, some.missing) == (len(notes[:cut]), None)
         assert target.admin.check() == []
         with pytest.raises(InvalidLineError) as caught:
-            target.admin.import_([header, *notes, b'{"key": 1}'], namespace=ELSEWHERE)
+            target.admin.import_([header, *notes, b'{"key": 1}'], namespace=ELSEWHERE, trust=True)
         assert caught.value.line == len(notes) + 2
         assert target.admin.check() == []
-        assert sorted(exported(target, ELSEWHERE)[1:]) == sorted(notes)
+        assert sorted(exported(target, ELSEWHERE)[1:-1]) == sorted(notes)
+        again = target.admin.import_([header, *notes, end], namespace=ELSEWHERE, trust=True)
+        assert (again.kept, again.complete) == (len(notes), True)
     finally:
         target.admin.forget_namespace(ELSEWHERE)
 
@@ -179,12 +181,12 @@ def test_no_line_whatever_it_holds_damages_a_memory(
     lines[number] = data.draw(st.just(lines[number]).map(json.loads).flatmap(_spoilt))
     try:
         with suppress(InvalidInputError):
-            target.admin.import_(lines, namespace="a")
+            target.admin.import_(lines, namespace="a", trust=True)
         assert target.admin.check() == []
         assert exported(target, "b") == theirs
         assert set(target.namespaces()) <= {("a",), ("b",)}
         again = exported(target, "a")
-        target.admin.import_(again, namespace="c")
+        target.admin.import_(again, namespace="c", trust=True)
         assert exported(target, "c")[1:] == again[1:]
     finally:
         for namespace in target.namespaces():

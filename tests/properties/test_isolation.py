@@ -167,7 +167,9 @@ def empty(world: World, home: Home) -> object:
 def smuggle(world: World, home: Home) -> object:
     """Bring an export of HOME into another namespace."""
     if home != HOME:
-        world.memory.admin.import_(list(world.memory.admin.export(HOME)), namespace=home)
+        world.memory.admin.import_(
+            list(world.memory.admin.export(HOME)), namespace=home, trust=True
+        )
     return None
 
 
