@@ -180,8 +180,10 @@ def as_import(entry: Entry) -> Entry:
 
 
 def _as_imported(revision: Revision) -> Revision | None:
-    """The revision without changes of tier; None if it made no other."""
-    changes = {name: change for name, change in revision.changes.items() if name != "tier"}
+    """The revision without changes of tier or source; None if it made no other."""
+    changes = {
+        name: change for name, change in revision.changes.items() if name not in ("tier", "source")
+    }
     if revision.changes and not changes:
         return None
     name = revision.analyst.removeprefix(_BROUGHT)[:_MOST_NAME]

@@ -14,7 +14,7 @@ from typing import Annotated, TypeAlias
 STANDING = ("tier", "valid_until", "contested_by", "merged_into", "trust")
 """The fields of a note that say how far it still holds; every change of one is a revision."""
 
-RECORDED = ("content", "keywords", "tags", "context", "links", "status", *STANDING)
+RECORDED = ("content", "source", "keywords", "tags", "context", "links", "status", *STANDING)
 """The fields of a note whose changes are kept as revisions."""
 
 SOURCES = ("user", "assistant", "tool", "import", "web")

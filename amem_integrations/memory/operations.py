@@ -233,7 +233,12 @@ async def _reconciled(
     if stored.content == given.content and metadata in (None, stored.metadata_json):
         return stored
     updated, taken_back = await updating.update(
-        io, stored, wiring.analyst_name, content=given.content, metadata_json=metadata
+        io,
+        stored,
+        wiring.analyst_name,
+        content=given.content,
+        metadata_json=metadata,
+        source=given.source,
     )
     await have_formed(wiring, io, formation, unformed={given.namespace: taken_back.unformed})
     return updated

@@ -30,12 +30,14 @@ async def update(
     *,
     content: str,
     metadata_json: str | None = None,
+    source: str | None = None,
     kind: str = "updated",
     reason: str = "",
 ) -> tuple[Note, Retraction]:
     """Give a note new content (and metadata): a new raw version, to be formed again.
 
-    Unchanged content leaves the understanding alone and is no revision. New content takes the
+    source: whose the new content is, if that was given. Unchanged content leaves the understanding
+    alone and is no revision. New content takes the
     place of a value that was put there, and of its history. Raises InvalidInputError for content
     that cannot be stored, NoteNotFoundError if the note was forgotten meanwhile, StoreError if
     it keeps changing.
@@ -54,6 +56,7 @@ async def update(
                 metadata_json=metadata,
                 updated_at=now,
                 content=content,
+                source=source or note.source,
                 parts=None,
                 value_json=None,
                 keywords=(),
