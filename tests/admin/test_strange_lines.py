@@ -51,7 +51,7 @@ def by_text(memory: AgenticMemory, text: str) -> Note:
     return again(memory, note)
 
 
-def test_what_a_line_claims_for_its_note_is_not_believed(
+def test_invariant_10_what_a_line_claims_for_its_note_is_not_believed(
     lines: list[str], living: AgenticMemory
 ) -> None:
     living.admin.import_(changed(lines, 1, **FORGED))

@@ -235,7 +235,9 @@ def test_another_source_in_another_session_supports(lived: Lived) -> None:
 
 
 @pytest.mark.parametrize("source", [None, "import", "web", "tool", "assistant"])
-def test_more_voices_of_one_kind_of_source_are_one(lived: Lived, source: str | None) -> None:
+def test_invariant_10_more_voices_of_one_kind_of_source_are_one(
+    lived: Lived, source: str | None
+) -> None:
     text = "The cache holds 512 entries."
     theirs = [
         plain(lived, text, session=f"s{n}", source=source, speaker=f"Voice {n}") for n in range(3)
