@@ -223,9 +223,10 @@ def revert(
         int | None, typer.Option(metavar="N", help="Undo only what made it this version.")
     ] = None,
 ) -> None:
-    """Undo a note's last change, or others of it.
+    """Undo what was done last to a note, or other changes of it.
 
-    `amem show` lists the changes by version. The undoing is a change itself.
+    An update is undone with the formation that followed it. `amem show` lists the changes by
+    version. The undoing is a change itself, so `amem revert` again undoes that.
     """
     with target.open() as memory:
         id, namespace = find_id(memory, note, target.namespace), target.namespace
@@ -250,9 +251,14 @@ def forget(
         typer.Option(metavar="JSON", help="Every note that meets this filter."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every note of the namespace.")] = False,
+    duplicates: Annotated[
+        bool, typer.Option("--duplicates", help="Also the notes merged with them.")
+    ] = False,
     yes: Yes = False,
 ) -> None:
     """Remove notes, and what they caused in others, for good."""
+    if duplicates and not notes:
+        raise InvalidInputError("--duplicates goes with notes by name, not with --where or --all.")
     if sum((bool(notes), where is not None, everything)) != 1:
         raise InvalidInputError("Name the notes to forget, or use --where or --all: one of these.")
     namespace, filter = target.namespace, parse_object(where, "--where")
@@ -274,8 +280,10 @@ def forget(
             elif filter is not None:
                 forgotten = memory.admin.forget_where(filter, namespace=namespace)
             else:
-                removed = (memory.forget(id, namespace=namespace) for id in ids)
-                forgotten = sum(removed, Forgotten(0))
+                removed = (
+                    memory.forget(id, namespace=namespace, duplicates=duplicates) for id in ids
+                )
+                forgotten = sum(removed, Forgotten(0)).without(ids)
     counts = terminal.counts(
         (forgotten.waiting, "of them not formed"),
         (forgotten.evolutions, "changes of other notes undone"),
@@ -283,7 +291,10 @@ def forget(
         (len(forgotten.unformed), "other notes to be formed anew"),
     )
     removed_notes = terminal.many(forgotten.notes, "note")
-    terminal.print_result(asdict(forgotten), f"{removed_notes} removed{counts}.")
+    lines = [f"{removed_notes} removed{counts}."]
+    if forgotten.duplicates:
+        lines += ["Still stored, with the same words (forget them too):", *forgotten.duplicates]
+    terminal.print_result(asdict(forgotten), *lines)
 
 
 def print_note(note: Note) -> None:

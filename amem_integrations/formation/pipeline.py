@@ -95,20 +95,22 @@ async def have_formed(
 ) -> None:
     """Form those of the notes that are raw now, or wake the worker for them, or leave them.
 
-    unformed: ids, by namespace, of more notes whose formation was taken back.
+    unformed: ids, by namespace, of more notes whose formation was taken back. The oldest is formed
+    first, as a worker does it: later notes are understood in the light of earlier ones.
     """
-    raw: dict[Namespace, list[Note]] = {}
+    raw: dict[Namespace, dict[str, Note]] = {}
     for note in notes:
         if note.status is Status.RAW:
-            raw.setdefault(note.namespace, []).append(note)
+            raw.setdefault(note.namespace, {})[note.id] = note
     again = {namespace: ids for namespace, ids in (unformed or {}).items() if ids}
     if formation == "background" and (raw or again):
         pipeline.wake()
     elif formation == "inline":
-        for together in raw.values():
+        for namespace in {**raw, **again}:
+            own = raw.get(namespace, {})
+            more = await load(io, set(again.get(namespace, ())) - own.keys(), namespace)
+            together = sorted({**more, **own}.values(), key=lambda note: note.created_at)
             await form(pipeline, io, together)
-        for namespace, ids in again.items():
-            await form(pipeline, io, list((await load(io, ids, namespace)).values()))
 
 
 async def form(

@@ -11,7 +11,13 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
-from amem_integrations.core.analysis import Evolution, Judgement, LinkProposal, Understanding
+from amem_integrations.core.analysis import (
+    BY_STATISTICS,
+    Evolution,
+    Judgement,
+    LinkProposal,
+    Understanding,
+)
 from amem_integrations.core.engine import Point
 from amem_integrations.core.note import (
     CONTRADICTS,
@@ -169,12 +175,27 @@ def formed_note(
     links = accepted_links(note, proposals.judgement.links, offered, present, now, tally, shares)
     # A link that `add_turn` made outranks what else may be said of the same note.
     linked = {link.to for link in note.outgoing}
-    formed = understood(note, proposals.judgement.understanding).evolve(
+    formed = (
+        note
+        if _is_understood(note, proposals.analyst)
+        else understood(note, proposals.judgement.understanding)
+    )
+    formed = formed.evolve(
         links=(*note.outgoing, *(link for link in links if link.to not in linked)),
         status=Status.FORMED,
         last_error=None,
     )
     return revised(note, formed, "formed", note.id, now, proposals.analyst, proposals.sources)
+
+
+def _is_understood(note: Note, analyst: str) -> bool:
+    """Return whether an undoing has brought back what statistics understood of the same text.
+
+    It is as true as before, and has what later notes added, which are not formed again.
+    """
+    by_statistics = analyst.split("/")[0] == BY_STATISTICS
+    undone = note.revision is not None and note.revision.kind == "reverted"
+    return by_statistics and undone and bool(note.keywords)
 
 
 def changes_by(

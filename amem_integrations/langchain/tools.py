@@ -196,7 +196,7 @@ class _MemoryTools(Adapter):
                 item = {**_item(content), "key": note.key}
                 await add(self._wiring, io, [item], labels, self._formation)
                 return f"Updated memory {id}"
-            forgotten = await forget(io, id, labels, self._wiring.analyst_name)
+            forgotten = await forget(io, id, labels, self._wiring.analyst_name, duplicates=True)
             self._wiring.recalls.drop(labels)
             unformed = {labels: forgotten.unformed}
             await have_formed(self._wiring, io, self._formation, unformed=unformed)

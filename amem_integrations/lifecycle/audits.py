@@ -18,7 +18,7 @@ from amem_integrations.core.status import Life
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.revisions.change import change_note, revised
-from amem_integrations.revisions.contradiction import SUPERSEDED, valid_from
+from amem_integrations.revisions.contradiction import RESOLVED, SUPERSEDED, valid_from
 from amem_integrations.revisions.entry import entry_of, records_of
 from amem_integrations.revisions.replay import took_part
 from amem_integrations.revisions.retract import Retraction
@@ -216,7 +216,7 @@ async def resolve(
     async def step(note: Note) -> Note:
         _check_open(note)
         settled = await _settled(io, note, decision)
-        return revised(note, settled, "resolved", note.id, io.now(), "caller", reason=decision)
+        return revised(note, settled, RESOLVED, note.id, io.now(), "caller", reason=decision)
 
     if content is None:
         return await change_note(io, note, step, "resolved"), Retraction()
@@ -225,7 +225,7 @@ async def resolve(
         raise InvalidInputError(
             f'That is the content of note {note.id} already; to leave it, decide "keep".'
         )
-    return await update(io, note, analyst, content=content, kind="resolved", reason="corrected")
+    return await update(io, note, analyst, content=content, kind=RESOLVED, reason="corrected")
 
 
 def _check_open(note: Note) -> None:

@@ -261,6 +261,7 @@ class _Work:
         self._namespace = planned.namespace
         self._policy = policy
         self._versions = dict(planned.versions)
+        self._now = io.now()
         self.left: list[tuple[str, str]] = []
 
     async def _as_planned(self, ids: Iterable[str]) -> dict[str, Note]:
@@ -276,7 +277,13 @@ class _Work:
             after = None
             if len(pair) == 2:
                 after = await merge(
-                    self._io, pair[group.into], pair[newer], group.why, _ANALYST, self._policy
+                    self._io,
+                    pair[group.into],
+                    pair[newer],
+                    group.why,
+                    _ANALYST,
+                    self._policy,
+                    self._now,
                 )
             if after is None:
                 self.left.append((newer, _CHANGED))

@@ -2,8 +2,8 @@
 
 Nearness by meaning cannot tell "at 3" from "at 4", so all words must agree, in their order, except
 for spelling, punctuation and the few words of `_IGNORED`. The older note gains terms, links and
-occasions of the other, which is archived and leads to it. Both are revisions: reverting the one and
-restoring the other undoes it, except for the counts of their lives. Ours, not the paper's.
+occasions of the other, which is archived and leads to it. Reverting either of them undoes both
+halves, except for the counts of their lives. Ours, not the paper's.
 """
 
 import math
@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from amem_integrations.analysts.turns import depends_on_day, depends_on_speaker
 from amem_integrations.core.engine import Vector
@@ -37,6 +38,7 @@ from amem_integrations.lifecycle.tenure import (
     said_at,
 )
 from amem_integrations.revisions.change import change_notes, revised
+from amem_integrations.revisions.undo import MERGED
 from amem_integrations.stores.read import load
 
 MAX_CHARS = 4_000
@@ -198,13 +200,13 @@ def _cosine(a: Vector, b: Vector) -> float:
 
 
 async def merge(
-    io: IO, older: Note, newer: Note, why: str, analyst: str, policy: Policy
+    io: IO, older: Note, newer: Note, why: str, analyst: str, policy: Policy, now: datetime
 ) -> Note | None:
     """Merge `newer` into `older` and return that; None, with nothing done, if one was changed.
 
     Both come with the links of both directions. Who asks for the newer one is led to the older.
+    now: the time of the merge, the same for all that are merged by one call.
     """
-    now = io.now()
     wanted = _inherited_links(older, newer)
     present = await load(io, [link.to for link in wanted], older.namespace)
     links = [link for link in wanted if _at_hand(present.get(link.to))]
@@ -215,11 +217,10 @@ async def merge(
         tags=clean_terms((*older.tags, *newer.tags), MAX_TAGS),
         links=(*older.outgoing, *links),
     )
-    if after != before:
-        after = revised(before, after, "merged", newer.id, now, analyst, reason=why)
+    after = revised(before, after, MERGED, newer.id, now, analyst, reason=why)
     after = replace(after, life=_joined_lives(older, newer, policy))
     aside = newer.evolve(status=Status.ARCHIVED, merged_into=older.id, links=newer.outgoing)
-    aside = revised(newer, aside, "merged", older.id, now, analyst, reason=why)
+    aside = revised(newer, aside, MERGED, older.id, now, analyst, reason=why)
     return after if await change_notes(io, [(before, after), (newer, aside)]) else None
 
 

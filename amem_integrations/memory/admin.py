@@ -28,12 +28,10 @@ class Admin(MemoryPart):
 
     @sync_form
     async def retry(self, io: IO) -> int:
-        """Form every raw note, and the parked ones that failed too often or were reverted.
+        """Form every raw note, and the parked ones, which were given up after failures.
 
         Examples:
-            >>> note = memory.add("Understood, and then not")
-            >>> str(memory.revert(note).status)
-            'parked'
+            >>> _ = memory.add("Tea is served at four", formation="off")
             >>> memory.admin.retry()
             1
         """

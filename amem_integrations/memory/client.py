@@ -291,16 +291,26 @@ class AgenticMemory(MemoryPart):
 
     @sync_form
     async def forget(
-        self, io: IO, note: NoteLike | None = None, **address: Unpack[NoteAddress]
+        self,
+        io: IO,
+        note: NoteLike | None = None,
+        *,
+        duplicates: bool = False,
+        **address: Unpack[NoteAddress],
     ) -> Forgotten:
         """Delete a note and everything it caused in other notes; nothing if it does not exist.
+
+        Args:
+            duplicates: also delete the notes that were merged with it, which say the same. They
+                stay otherwise, and the result lists them.
 
         Examples:
             >>> note = memory.add("My phone number is 555 0199")
             >>> memory.forget(note).notes, memory.forget(note).notes
             (1, 0)
         """
-        return await operations.forget(self._wiring, io, *address_of(note, **address))
+        target = address_of(note, **address)
+        return await operations.forget(self._wiring, io, *target, duplicates)
 
     @sync_form
     async def revert(
@@ -312,9 +322,12 @@ class AgenticMemory(MemoryPart):
         only: int | None = None,
         **address: Unpack[NoteAddress],
     ) -> Note:
-        """Undo a note's last revision, or several; the undoing is a revision too.
+        """Undo what you did last to a note; the undoing is a revision too, so revert() restores it.
 
-        Undoing a formation parks the note; `admin.retry()` or `form()` forms it again.
+        An update, a correction or a merge is undone whole, with the formation that followed and
+        with what it changed in other notes. Old content is formed again, as `formation` says.
+        What another note changed is undone alone, if that is newest. A note of which only the
+        formation is undone becomes plain: `form()` forms it again.
 
         Args:
             to_version: undo every revision after this version.
@@ -326,7 +339,7 @@ class AgenticMemory(MemoryPart):
         Examples:
             >>> note = memory.add("The product page takes four seconds")
             >>> changed = memory.update(note, "The product page takes two seconds")
-            >>> memory.revert(changed, to_version=note.version).content
+            >>> memory.revert(changed).content
             'The product page takes four seconds'
         """
         target = address_of(note, **address)

@@ -34,6 +34,8 @@ from amem_integrations.revisions import undo as undoing
 from amem_integrations.revisions import update as updating
 from amem_integrations.revisions.archive import restore
 from amem_integrations.revisions.contradiction import find_superseded, supersede
+from amem_integrations.revisions.proposals import contest
+from amem_integrations.revisions.retract import Retraction
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import (
     load,
@@ -149,12 +151,14 @@ async def add(
             pairs = list(zip(chunk, stored, strict=True))
             for at in range(0, len(pairs), wiring.at_once):
                 group: list[Note] = []
+                unformed: list[str] = []
                 for wanted, note in pairs[at : at + wiring.at_once]:
                     if note.id in known.notes:
                         note = written.get(note.id, note)
                     else:
                         written.clear()
-                        note = await _reconciled(wiring, io, wanted, note, formation)
+                        note, taken_back = await _reconciled(wiring, io, wanted, note)
+                        unformed += taken_back.unformed
                     if note.id in superseded:
                         written.clear()
                         note = await _supersede(io, note, superseded[note.id], inline)
@@ -169,6 +173,11 @@ async def add(
                         for id, note in written.items()
                         if id in formed or id not in raw
                     }
+                    if unformed:
+                        # After the note in whose light they are understood.
+                        written.clear()
+                        again = {as_namespace(namespace): unformed}
+                        await have_formed(wiring, io, formation, unformed=again)
                 for note in group:
                     done.append(note)
                     if progress is not None:
@@ -222,17 +231,15 @@ def _distinct(
     return notes
 
 
-async def _reconciled(
-    wiring: Wiring, io: IO, given: Note, stored: Note, formation: Formation
-) -> Note:
+async def _reconciled(wiring: Wiring, io: IO, given: Note, stored: Note) -> tuple[Note, Retraction]:
     """The stored note, updated if it was stored earlier with something else."""
     metadata = given.metadata_json if given.metadata_json != "{}" else None
     if stored.content == given.content:
         # To say a thing again is to want it back.
         stored = await restore(io, stored)
     if stored.content == given.content and metadata in (None, stored.metadata_json):
-        return stored
-    updated, taken_back = await updating.update(
+        return stored, Retraction()
+    return await updating.update(
         io,
         stored,
         wiring.analyst_name,
@@ -240,8 +247,6 @@ async def _reconciled(
         metadata_json=metadata,
         source=given.source,
     )
-    await have_formed(wiring, io, formation, unformed={given.namespace: taken_back.unformed})
-    return updated
 
 
 async def _supersede(io: IO, note: Note, targets: Sequence[str], inline: bool) -> Note:
@@ -324,16 +329,33 @@ async def revert(
     reverted, taken_back = await undoing.revert(
         io, stored, wiring.analyst_name, to_version=to_version
     )
-    await have_formed(
-        wiring, io, wiring.formation, unformed={stored.namespace: taken_back.unformed}
-    )
+    if reverted.status is Status.RAW:
+        # Its links are back before it is formed, and so is what they say of other notes.
+        await contest_linked(wiring, io, reverted)
+    unformed = {reverted.namespace: taken_back.unformed}
+    await have_formed(wiring, io, wiring.formation, [reverted], unformed=unformed)
     return await read(io, reverted.id, reverted.namespace) or reverted
 
 
+async def contest_linked(wiring: Wiring, io: IO, note: Note) -> None:
+    """Let a note contest the notes that its links contradict."""
+    settings = wiring.settings
+    await contest(
+        io,
+        note,
+        believe=settings.believe,
+        trust_gap=settings.trust_gap,
+        analyst=settings.analyst_name,
+        ledger=settings.ledger,
+    )
+
+
 async def forget(
-    wiring: Wiring, io: IO, note_id: str, namespace: Namespace
+    wiring: Wiring, io: IO, note_id: str, namespace: Namespace, duplicates: bool = False
 ) -> forgetting.Forgotten:
-    forgotten = await forgetting.forget(io, note_id, namespace, wiring.analyst_name)
+    forgotten = await forgetting.forget(
+        io, note_id, namespace, wiring.analyst_name, duplicates=duplicates
+    )
     wiring.recalls.drop(namespace)
     await have_formed(wiring, io, wiring.formation, unformed={namespace: forgotten.unformed})
     return forgotten

@@ -15,12 +15,11 @@ from amem_integrations.core.note import CORRECTS, REPEATS, Link, Note, Status, m
 from amem_integrations.formation import queue
 from amem_integrations.formation.pipeline import FORMATIONS, Formation, form, have_formed
 from amem_integrations.formation.segments import Segment, earlier_notes, pieces, segment_turn
-from amem_integrations.memory.operations import NamespaceLike, Wiring, require
+from amem_integrations.memory.operations import NamespaceLike, Wiring, contest_linked, require
 from amem_integrations.memory.options import check_choice
 from amem_integrations.revisions import update
 from amem_integrations.revisions.archive import restore
 from amem_integrations.revisions.forget import forget
-from amem_integrations.revisions.proposals import contest
 from amem_integrations.revisions.retract import retract
 from amem_integrations.stores.read import existing, load, reload_notes, with_links
 from amem_integrations.stores.write import FIRST_PASSAGES, embedded_points
@@ -140,7 +139,7 @@ async def _store_turn(wiring: Wiring, io: IO, turn: Note, formation: Formation) 
         await retract(io, gone, turn.namespace, wiring.analyst_name)
     stored = await load(io, (note.id for note in notes), turn.namespace)
     for note in stored.values():
-        await _contest(wiring, io, note)
+        await contest_linked(wiring, io, note)
     ideas = [
         _idea_of(segment, stored.get(segment.note.id, segment.note)) for segment in found.segments
     ]
@@ -160,7 +159,7 @@ async def _known_idea(wiring: Wiring, io: IO, stored: Note, turn: Note) -> Idea:
     """What a note of a turn is that comes again, perhaps with other metadata."""
     stored = await restore(io, stored)
     # It may be what a process was at when it died.
-    await _contest(wiring, io, stored)
+    await contest_linked(wiring, io, stored)
     if turn.metadata_json not in ("{}", stored.metadata_json):
         stored, _ = await update.update(
             io,
@@ -197,15 +196,3 @@ def _is_all_of(stored: Sequence[Note], turn: Note) -> bool:
             return False
         end = start + len(note.content)
     return not turn.content[end:].strip()
-
-
-async def _contest(wiring: Wiring, io: IO, note: Note) -> None:
-    settings = wiring.settings
-    await contest(
-        io,
-        note,
-        believe=settings.believe,
-        trust_gap=settings.trust_gap,
-        analyst=settings.analyst_name,
-        ledger=settings.ledger,
-    )

@@ -22,7 +22,12 @@ from amem_integrations.core.note import (
 from amem_integrations.errors import NoteNotFoundError, StoreError
 from amem_integrations.stores.codec import as_read, revision_point, state_of
 from amem_integrations.stores.read import existing, load
-from amem_integrations.stores.write import FIRST_PASSAGES, embedded_points, vectors_by_text
+from amem_integrations.stores.write import (
+    FIRST_PASSAGES,
+    embedded_points,
+    understanding,
+    vectors_by_text,
+)
 
 ROUNDS = 8
 MAX_REASON_CHARS = 400
@@ -116,8 +121,9 @@ async def change_notes(io: IO, pairs: Sequence[Pair]) -> bool:
     """
     before = [old for old, _ in pairs]
     known = vectors_by_text(await io.engine.get([note.id for note in before], vectors=True))
-    raw = [new for _, new in pairs if new.status is Status.RAW]
-    rest = [new for _, new in pairs if new.status is not Status.RAW]
+    # One that goes back to what was understood of it is to be found by all of that at once.
+    raw = [new for _, new in pairs if new.status is Status.RAW and not understanding(new)]
+    rest = [new for _, new in pairs if new not in raw]
     points = await embedded_points(io, raw, first=FIRST_PASSAGES, known=known)
     points += await embedded_points(io, rest, known=known)
     left_out = await io.engine.commit(

@@ -30,6 +30,9 @@ SUPERSEDED, CONTESTED = "superseded", "contested"
 """The kinds of revision of a contradicted note: a caller said so, or anybody else."""
 CONTRADICTED = (SUPERSEDED, CONTESTED)
 
+RESOLVED = "resolved"
+"""The kind of revision by which somebody decided on a contradicted note."""
+
 TAKES_ITS_PLACE = "takes its place"
 """The reason of the link from a note to one that a caller let it supersede."""
 

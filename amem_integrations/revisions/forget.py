@@ -3,7 +3,7 @@
 One note, all that match a filter, a whole namespace, or the notes that have expired.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -18,6 +18,7 @@ from amem_integrations.revisions.change import ROUNDS
 from amem_integrations.revisions.retract import Retraction, retract, traces_of
 from amem_integrations.stores.codec import duration, micros, note_from, within
 from amem_integrations.stores.filters import match as filters
+from amem_integrations.stores.read import influenced_by, load
 from amem_integrations.stores.uses import leave_out
 
 _PAGE = 256
@@ -34,6 +35,8 @@ class Forgotten:
         unformed: ids of notes that were understood in the light of the removed ones and are to be
             formed anew.
         waiting: how many of the removed notes were raw.
+        duplicates: ids of notes that say the same and are still stored: they were merged into a
+            removed note, or with it into a third. Without the removed note they can be found again.
 
     Examples:
         >>> first = memory.add("A cache would fix the slow product page", session="s1")
@@ -48,6 +51,7 @@ class Forgotten:
     links: int = 0
     unformed: tuple[str, ...] = ()
     waiting: int = 0
+    duplicates: tuple[str, ...] = ()
 
     def __add__(self, other: "Forgotten") -> "Forgotten":
         return Forgotten(
@@ -56,15 +60,31 @@ class Forgotten:
             self.links + other.links,
             tuple(dict.fromkeys((*self.unformed, *other.unformed))),
             self.waiting + other.waiting,
+            tuple(dict.fromkeys((*self.duplicates, *other.duplicates))),
         )
+
+    def without(self, note_ids: Collection[str]) -> "Forgotten":
+        """Return the report without what it says of notes that were removed since."""
+        unformed, duplicates = (
+            tuple(id for id in ids if id not in note_ids)
+            for ids in (self.unformed, self.duplicates)
+        )
+        return replace(self, unformed=unformed, duplicates=duplicates)
 
 
 async def forget(
-    io: IO, note_id: str, namespace: Namespace, analyst: str, *, only: Condition = EVERYTHING
+    io: IO,
+    note_id: str,
+    namespace: Namespace,
+    analyst: str,
+    *,
+    only: Condition = EVERYTHING,
+    duplicates: bool = False,
 ) -> Forgotten:
     """Remove one note and its traces, also traces that an interrupted call left.
 
-    only: what the note must match, asked again in the moment of its removal.
+    only: what the note must match, asked again in the moment of its removal. duplicates: also
+    remove the notes that were merged with it.
     Raises StoreError if other notes keep taking it up.
     """
     own = within(namespace, HasId((note_id,)))
@@ -72,6 +92,10 @@ async def forget(
     if not points and await io.engine.count(own):
         return Forgotten(0)
     waiting = sum(point.payload["status"] == Status.RAW for point in points)
+    same = await _duplicates_of(io, note_id, namespace)
+    if same and duplicates:
+        removed = [await forget(io, id, namespace, analyst) for id in (note_id, *same)]
+        return sum(removed, Forgotten(0)).without((note_id, *same))
     records = both(match("of", note_id), match("owner", encode(namespace)))
     total = Retraction()
     for _ in range(ROUNDS):
@@ -84,8 +108,24 @@ async def forget(
         # A formation that was under way may have written once more.
         if not await traces_of(io, note_id, namespace):
             unformed = tuple(id for id in dict.fromkeys(total.unformed) if id != note_id)
-            return Forgotten(len(points), total.evolutions, total.links, unformed, waiting)
+            return Forgotten(len(points), total.evolutions, total.links, unformed, waiting, same)
     raise StoreError(f"Traces of note {note_id} keep coming back; try again when it is quiet.")
+
+
+async def _duplicates_of(io: IO, note_id: str, namespace: Namespace) -> tuple[str, ...]:
+    """Return the ids of the notes that were merged with a note, in either direction."""
+    found: dict[str, Note] = {}
+    left = {note_id}
+    while left:
+        id = left.pop()
+        notes = await load(io, [id, *await influenced_by(io, namespace, id)], namespace)
+        if id not in notes:
+            continue
+        found[id] = notes[id]
+        left |= {other.id for other in notes.values() if other.merged_into == id}
+        left |= {into for into in [notes[id].merged_into] if into is not None}
+        left -= found.keys()
+    return tuple(sorted(found.keys() - {note_id}))
 
 
 async def forget_where(
@@ -116,7 +156,7 @@ async def forget_where(
         forgotten = await forget(io, note_id, namespace, analyst)
         # It may only have become raw by what was removed before it.
         total += replace(forgotten, waiting=forgotten.notes if was_raw else 0)
-    return replace(total, unformed=tuple(id for id in total.unformed if id not in wanted))
+    return total.without(wanted)
 
 
 async def forget_namespace(io: IO, namespace: Namespace) -> Forgotten:

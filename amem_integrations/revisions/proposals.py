@@ -26,9 +26,9 @@ from amem_integrations.revisions.change import (
     change_until_done,
     understood_anew,
 )
-from amem_integrations.revisions.contradiction import contradicted, is_outdated
+from amem_integrations.revisions.contradiction import RESOLVED, contradicted, is_outdated
 from amem_integrations.stores.codec import micros, moment
-from amem_integrations.stores.read import load, load_points
+from amem_integrations.stores.read import load, load_points, revisions
 
 Believe: TypeAlias = Callable[[Note], float]
 """The trust in the source of a note, in [0, 1]."""
@@ -141,10 +141,10 @@ async def contest(
     A note that is believed much more gets a proposal instead. Without `believe` nothing happens.
     Raises StoreError if one of the notes keeps changing.
     """
-    reasons = {link.to: link.reason for link in note.outgoing if link.kind in OPPOSING}
+    links = {link.to: link for link in note.outgoing if link.kind in OPPOSING}
 
     async def next_pairs() -> list[Pair]:
-        notes = await load(io, [note.id, *reasons], note.namespace)
+        notes = await load(io, [note.id, *links], note.namespace)
         if notes.pop(note.id, None) is None:
             return []
         now = io.now()
@@ -152,7 +152,9 @@ async def contest(
         for old in notes.values():
             if is_outdated(old, note) or note.id in old.contested_by:
                 continue
-            reason = reasons[old.id]
+            if await _was_resolved(io, old, links[old.id].created_at):
+                continue
+            reason = links[old.id].reason
             if must_wait(believe, trust_gap, note, old):
                 ledger.count("evolution.waits")
                 proposal = Proposal(
@@ -172,9 +174,14 @@ async def contest(
             pairs.append((old, after))
         return pairs
 
-    if believe is not None and reasons:
+    if believe is not None and links:
         what = f"A note that note {note.id} contradicts kept changing"
         await change_until_done(io, next_pairs, what)
+
+
+async def _was_resolved(io: IO, note: Note, since: datetime) -> bool:
+    """Return whether somebody decided on the note after it was contradicted."""
+    return any(each.kind == RESOLVED and each.at > since for each in await revisions(io, note))
 
 
 async def accept(io: IO, proposal: Proposal, believe: Believe, *, settled: bool) -> Note:
@@ -194,6 +201,8 @@ async def accept(io: IO, proposal: Proposal, believe: Believe, *, settled: bool)
     if len(notes) < 2:
         raise NoteNotFoundError(f"A note of the proposal {proposal.id} was forgotten.")
     cause, target = notes[proposal.cause], notes[proposal.target]
+    # One time for both changes: they are one act.
+    now = io.now()
 
     async def evolve(note: Note) -> Note:
         if proposal.evolution is None:
@@ -204,7 +213,7 @@ async def accept(io: IO, proposal: Proposal, believe: Believe, *, settled: bool)
             note,
             cause,
             proposal.evolution,
-            io.now(),
+            now,
             proposal.analyst,
             proposal.sources,
             same=note.version == proposal.version,
@@ -215,7 +224,7 @@ async def accept(io: IO, proposal: Proposal, believe: Believe, *, settled: bool)
         return contradicted(
             note,
             cause,
-            io.now(),
+            now,
             proposal.analyst,
             settled=settled,
             sources=proposal.sources,

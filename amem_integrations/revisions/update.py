@@ -75,7 +75,8 @@ async def update(
             )
             if note.value_json is not None:
                 return await overwrite(io, replace(raw, revision=None), note, analyst)
-            taken_back += await retract(io, note.id, note.namespace, analyst)
+            # Its own understanding goes below; its history keeps it, for `revert`.
+            taken_back += await retract(io, note.id, note.namespace, analyst, stays=True)
             after = revised(note, raw, kind, note.id, now, "caller", reason=reason)
         if await change_notes(io, [(note, after)]):
             if content != note.content:

@@ -117,6 +117,23 @@ def test_forgetting_the_one_that_stayed_brings_the_other_back(target: AgenticMem
     )
 
 
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("duplicates", [False, True])
+def test_forgetting_says_which_notes_hold_the_same_words_and_can_take_them_too(
+    target: AgenticMemory, which: int, duplicates: bool
+) -> None:
+    pair = twice(target)
+    third = target.add(FACT, session="friday")
+    same = (*pair, third)
+    target.lifecycle.consolidate(dry_run=False)
+    forgotten = target.forget(same[which], duplicates=duplicates)
+    others = tuple(sorted(note.id for note in same if note is not same[which]))
+    assert (forgotten.notes, forgotten.duplicates) == ((3, ()) if duplicates else (1, others))
+    exported = "".join(target.admin.export("default"))
+    assert (FACT in exported) is not duplicates
+    assert bool(target.forget(same[which]).duplicates) is False
+
+
 def test_forgetting_the_merged_one_takes_back_what_it_had_brought(memory: AgenticMemory) -> None:
     first = memory.add(FACT, key="a")
     aside = memory.lifecycle.archive(first)

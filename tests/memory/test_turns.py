@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from amem_integrations import AgenticMemory, Note, Status
+from amem_integrations.core.io import run
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.memory.turns import TurnResult
 from tests.support import EMBEDDER, again, io_of, open_memory
@@ -160,7 +161,8 @@ def test_what_is_plain_can_be_formed_later(memory: AgenticMemory) -> None:
 
 def test_a_note_that_was_given_up_can_be_formed_as_well(memory: AgenticMemory) -> None:
     note = memory.add(MEETING)
-    parked = memory.revert(note)
+    run(io_of(memory).engine.patch(memory.revert(note).id, {"status": "parked"}))
+    parked = again(memory, note)
     assert parked.status is Status.PARKED
     assert memory.form(parked).status is Status.FORMED
 

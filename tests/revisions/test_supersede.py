@@ -132,12 +132,18 @@ def test_undoing_new_text_supersedes_again(memory: AgenticMemory) -> None:
     assert again(memory, old).valid_until == new.created_at
 
 
-def test_undoing_the_forming_of_the_new_note_leaves_what_the_caller_said(
+def test_undoing_that_a_new_note_took_the_place_of_another_forms_it_again_without(
     memory: AgenticMemory,
 ) -> None:
     old = memory.add("The cache holds 512 entries")
     new = memory.add("The cache holds 900 entries", supersedes=old)
-    assert memory.revert(new).status is Status.PARKED
+    undone = memory.revert(new)
+    assert (undone.status, CONTRADICTS in {link.kind for link in undone.outgoing}) == (
+        Status.FORMED,
+        False,
+    )
+    assert again(memory, old).valid_until is None
+    assert memory.revert(new).outgoing[0].kind == CONTRADICTS
     assert again(memory, old).valid_until == new.created_at
 
 

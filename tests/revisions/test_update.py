@@ -59,26 +59,29 @@ def test_old_content_comes_back_with_what_was_understood_of_it(memory: AgenticMe
     assert [link.to for link in back.outgoing] == [link.to for link in note.outgoing]
 
 
-def test_what_an_update_takes_out_of_the_note_itself_stays_out_of_its_history(
+def test_what_an_update_replaces_stays_in_the_history_until_its_cause_is_forgotten(
     memory: AgenticMemory,
 ) -> None:
     note = memory.add("The redis cache")
     other = memory.add("Memcached instead")
-    assert [each.cause for each in memory.history(note)] == [note.id, other.id]
     memory.update(note, "Valkey in front")
-    kinds = {each.version: each.kind for each in memory.history(note)}
-    taken_back = memory.history(note)[0].version + 1
-    assert "retracted" in kinds.values()
-    assert taken_back not in kinds
+    causes = [each.cause for each in memory.history(note) if each.kind == "evolved"]
+    assert causes == [other.id] * 2
+    memory.forget(other)
+    assert "evolved" not in [each.kind for each in memory.history(note)]
 
 
-def test_undoing_the_forming_parks_the_note(memory: AgenticMemory) -> None:
+@pytest.mark.parametrize("version", [None, 1])
+def test_a_note_whose_formation_is_undone_is_plain_and_formed_again_only_when_asked(
+    memory: AgenticMemory, version: int | None
+) -> None:
     note = memory.add("The redis cache")
-    reverted = memory.revert(note, to_version=1)
-    assert (reverted.status, reverted.keywords) == (Status.PARKED, ())
-    assert memory.resume() == 0
-    assert memory.admin.retry() == 1
-    assert again(memory, note).keywords == note.keywords
+    plain = memory.revert(note, to_version=version)
+    assert (plain.status, plain.keywords, plain.last_error) == (Status.PLAIN, (), None)
+    assert memory.resume() == memory.admin.retry() == 0
+    assert "parked" not in memory.admin.health()
+    assert memory.search("redis cache")[0].note.id == note.id
+    assert memory.form(note).keywords == note.keywords
 
 
 def test_nothing_to_undo_is_an_error() -> None:
