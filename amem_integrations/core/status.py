@@ -64,9 +64,10 @@ class Status(StrEnum):
     Attributes:
         RAW: it waits to be formed; it can be found.
         PLAIN: it is kept as it is: it can be found, and nothing forms it or links to it unless
-            asked to (a turn that says nothing new).
+            asked to (a turn that says nothing new, or a note whose formation was undone).
         FORMED: it was understood, and linked where there was something to link it to.
-        PARKED: forming it was given up for now; it can be found, and `retry` takes it up again.
+        PARKED: forming it was given up after failures; it can be found, and `retry` takes it
+            up again.
         QUARANTINED: it is under audit, and no search finds it until that is settled.
         ARCHIVED: it was set aside, and no search finds it until it is restored.
 
@@ -86,7 +87,7 @@ class Status(StrEnum):
 
 
 TRANSITIONS: Mapping[Status, frozenset[Status]] = {
-    # Back to plain by undoing an update, or what a note did to others.
+    # Back to plain by undoing what a note did to others.
     Status.RAW: frozenset(Status) - {Status.ARCHIVED},
     Status.PLAIN: frozenset(Status),
     Status.FORMED: frozenset(Status),

@@ -221,7 +221,7 @@ def _next(
         standing = {name: (before.would | changed)[name] for name in STANDING}
         return _Moment(was, was | standing)
     if revision.kind == "reverted" and (target := _reverted_to(was, past)):
-        # A revert leaves out links to notes that are gone, and parks what would be raw.
+        # A revert leaves out links to notes that are gone, and has a status of its own.
         kept = {} if target.formed else {name: was[name] for name in ("links", "status")}
         return _Moment(was, target.would | kept | _stood(was, before, past), target.formed)
     would = before.would | changed

@@ -75,7 +75,7 @@ class Story:
             after["links"] = tuple(link_from(self.note.id, link) for link in after["links"])
         if "status" in after:
             raw = after["status"] == Status.RAW
-            after["status"] = Status.PARKED if raw else Status(after["status"])
+            after["status"] = Status.PLAIN if raw else Status(after["status"])
         self._then("reverted", self.note.id, **after)
 
     def without(self, gone: str) -> "Story":

@@ -7,6 +7,7 @@ its light are formed again, oldest first, and the same model says the same of th
 not form those again, so the links that they had to the note are not made anew.
 """
 
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -133,6 +134,25 @@ def test_one_undo_takes_one_act_back_and_a_second_redoes_it(
         memory.revert(note)
         assert differences(expected, snapshot(memory), note.id) == {}
     assert "parked" not in memory.admin.health()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_act_of_a_random_story_can_be_undone_and_redone(
+    memory: AgenticMemory, seed: int
+) -> None:
+    chance = random.Random(seed)
+    notes = told(memory)
+    for step in range(4):
+        note, other = chance.sample(notes, 2)
+        before = snapshot(memory)
+        if chance.random() < 0.5:
+            memory.update(note, f"{TEXTS[step]}, as of step {step}")
+        else:
+            memory.add(f"Redis or the violin, step {step}", key=note.key, supersedes=other)
+        after = snapshot(memory)
+        for expected in (before, after):
+            memory.revert(note)
+            assert differences(expected, snapshot(memory), note.id) == {}
 
 
 @pytest.mark.parametrize("side", [0, 1])
