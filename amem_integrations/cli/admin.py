@@ -67,7 +67,7 @@ def health(
     """
     under = _parse_bounds("--fail-under", fail_under)
     over = _parse_bounds("--fail-over", fail_over)
-    with target.open() as memory, terminal.working("Reading every note"):
+    with target.read() as memory, terminal.working("Reading every note"):
         report = memory.admin.health(target.namespace)
         stored = memory.count(target.namespace)
         shown = [] if stored else [describe_empty(memory, target.namespace)]
@@ -85,7 +85,7 @@ def check(target: Target) -> None:
 
     Exit code 3 if there is any; `amem admin repair` mends it.
     """
-    with target.open() as memory, terminal.working("Checking"):
+    with target.read() as memory, terminal.working("Checking"):
         notes, findings = memory.count(), memory.admin.check()
     _print_findings(notes, findings, len(findings))
 
@@ -179,7 +179,7 @@ def compact(target: Target) -> None:
 @command(group, MEMORY, "amem admin namespaces -l ./memory")
 def namespaces(target: Target) -> None:
     """List the namespaces, each with how many notes it has."""
-    with target.open() as memory:
+    with target.read() as memory:
         counts = {namespace: memory.count(namespace) for namespace in memory.namespaces()}
     table = Table(box=None, show_header=False, pad_edge=False)
     for namespace, count in counts.items():
@@ -202,7 +202,7 @@ def usage(
 ) -> None:
     """Show what model calls took: calls, tokens and seconds."""
     start = parse_time(since, "--since")
-    with target.open() as memory:
+    with target.read() as memory:
         report = memory.usage(namespace_of(labels), start)
     terminal.print_result(asdict(report), _usage(report))
 
@@ -228,7 +228,7 @@ def _print_findings(notes: int, findings: list[Finding], left: int) -> None:
 def _copy(target: Target, to: str, embedder: str | None, *, same_embedder: bool) -> None:
     if _absolute(target.location) == _absolute(to):
         raise InvalidInputError("--to is another place than --location; the old memory stays.")
-    with target.open() as memory, terminal.stages() as stage:
+    with target.read() as memory, terminal.stages() as stage:
         own = memory.options.embedder if same_embedder else embedder
         other = Target(to, embedder=own, collection=target.collection, api_key=target.api_key)
         with other.open(create=True) as copied_to:

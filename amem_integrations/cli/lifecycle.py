@@ -63,7 +63,7 @@ def consolidate(
     Nothing is deleted: `amem lifecycle restore` brings a note back, `amem revert` undoes a change.
     With --model, what notes have in common is put into new ones.
     """
-    with target.open() as memory:
+    with (target.open if yes else target.read)() as memory:
         with terminal.working("Looking for what to consolidate"):
             plan = memory.lifecycle.consolidate(
                 target.namespace,
@@ -102,7 +102,7 @@ def restore(target: Target, note: NoteName) -> None:
 @command(group, NAMESPACE, "amem lifecycle audits -l ./memory -n team")
 def audits(target: Target) -> None:
     """List the notes under audit, with why and since when."""
-    with target.open() as memory:
+    with target.read() as memory:
         found = memory.lifecycle.audits(target.namespace)
     shown: list[RenderableType] = []
     for audit in found:
@@ -144,7 +144,7 @@ def proposals(target: Target) -> None:
 
     Their source is less trusted than the notes that they would change.
     """
-    with target.open() as memory:
+    with target.read() as memory:
         found = memory.lifecycle.proposals(target.namespace)
         shown = [part for proposal in found for part in _proposal(memory, proposal)]
     terminal.print_result(

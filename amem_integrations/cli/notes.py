@@ -156,7 +156,7 @@ def search(
     options: dict[str, Any] = {"k": k, "hops": hops, "min_relevance": min_relevance}
     options |= {"filter": parse_object(filter, "--filter"), "at": parse_time(at, "--at")}
     namespace = target.namespace
-    with target.open() as memory:
+    with target.read() as memory:
         with terminal.working("Searching"):
             hits = memory.search(query, namespace=namespace, **options)
         sources = {hit.via.other(hit.note.id) for hit in hits if hit.via is not None}
@@ -182,7 +182,7 @@ def show(
 
     Links are those in both directions; the history is every change, with its cause.
     """
-    with target.open() as memory:
+    with target.read() as memory:
         found = [find_note(memory, name, target.namespace) for name in notes]
         terminal.print_result(
             {"notes": [note_json(note, memory.history(note)) for note in found]},
@@ -197,7 +197,7 @@ def recent(
 ) -> None:
     """List the notes stored last, newest first."""
     namespace = target.namespace
-    with target.open() as memory:
+    with target.read() as memory:
         notes = memory.recent(namespace=namespace, limit=limit)
         shown: list[RenderableType] = [] if notes else [describe_empty(memory, namespace)]
     for note in notes:

@@ -4,10 +4,12 @@ import functools
 import inspect
 import re
 import shlex
+import tempfile
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +23,7 @@ from amem_integrations.errors import (
     InvalidInputError,
     ModelUnavailableError,
     NoteNotFoundError,
+    StoreLockedError,
     StoreMismatchError,
 )
 from amem_integrations.formation.state import Mode
@@ -143,19 +146,59 @@ class Target:
         if not create:
             self.check_exists()
         new = create and not self._exists()
-        settings |= {"model": self.model, "collection": self.collection, "api_key": self.api_key}
-        try:
-            memory = AgenticMemory(self.location, embedder=self.embedder, **settings)
-        except StoreMismatchError as error:
-            if self.embedder is not None or error.embedder is None or error.dimension is None:
-                raise
-            own = _stored_embedder(error.embedder, error.dimension)
-            memory = AgenticMemory(self.location, embedder=own, **settings)
-        with memory:
+        with self._opened(self.location, settings) as memory:
             if new:
                 where = terminal.plain(self.location)
                 terminal.print_remark(f"A new memory is made in {where}.")
             yield memory
+
+    @contextmanager
+    def read(self) -> Generator[AgenticMemory]:
+        """Open the memory to read from it; changes may be lost.
+
+        Where another process has the directory open, this reads a copy of the moment, says so,
+        and removes the copy at the end.
+        """
+        self.check_exists()
+        with ExitStack() as stack:
+            try:
+                memory = stack.enter_context(self._opened(self.location, {}))
+            except StoreLockedError:
+                location = stack.enter_context(self._copy())
+                memory = stack.enter_context(self._opened(location, {}))
+                where = terminal.plain(self.location)
+                terminal.console(stderr=True).print(
+                    f"{where} is in use by another process; reading a copy of it as of now.",
+                    style="dim",
+                    soft_wrap=True,
+                )
+            yield memory
+
+    @contextmanager
+    def _copy(self) -> Generator[str]:
+        """Copy a directory that another process owns to a temporary one, readable by this user."""
+        from amem_integrations.stores.edge.ownership import copy_busy
+
+        with tempfile.TemporaryDirectory(prefix="amem-", ignore_cleanup_errors=True) as copy:
+            with terminal.working("Copying"):
+                directory = Path(self.location).expanduser().resolve() / self.collection
+                copy_busy(directory, Path(copy) / self.collection)
+            yield copy
+
+    def _opened(self, location: str, settings: dict[str, Any]) -> AgenticMemory:
+        settings = {
+            **settings,
+            "model": self.model,
+            "collection": self.collection,
+            "api_key": self.api_key,
+        }
+        try:
+            return AgenticMemory(location, embedder=self.embedder, **settings)
+        except StoreMismatchError as error:
+            if self.embedder is not None or error.embedder is None or error.dimension is None:
+                raise
+            own = _stored_embedder(error.embedder, error.dimension)
+            return AgenticMemory(location, embedder=own, **settings)
 
     def _exists(self) -> bool:
         return is_there(self.location, collection=self.collection, api_key=self.api_key)

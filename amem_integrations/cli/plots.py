@@ -94,7 +94,7 @@ def activity(target: Target, out: Out = Path("activity.html"), limit: Limit = 40
 @command(group, NAMESPACE, "amem plot trajectory t24 -l ./memory -n demo -o t24.html")
 def trajectory(target: Target, note: NoteName, out: Out = Path("trajectory.html")) -> None:
     """Draw one note's versions, with what changed and why."""
-    with target.open() as memory:
+    with target.read() as memory:
         found = find_note(memory, note, target.namespace)
         picture = save(out, lambda: plots.trajectory(memory, found))
     _print(out, picture)
@@ -115,7 +115,7 @@ def save(out: Path, draw: Callable[[], plots.Picture]) -> plots.Picture:
 
 
 def _draw(target: Target, out: Path, draw: Callable[[AgenticMemory], plots.Picture]) -> None:
-    with target.open() as memory:
+    with target.read() as memory:
         if not memory.count(target.namespace):
             raise InvalidInputError(describe_empty(memory, target.namespace))
         picture = save(out, lambda: draw(memory))

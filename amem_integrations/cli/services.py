@@ -77,7 +77,7 @@ def view(
     """Browse a memory in a browser, without changing it.
 
     On this machine only. Ctrl-C ends it. A directory is one process's at a time: nobody else can
-    open it meanwhile.
+    write to it meanwhile. Where another process has it open, a copy is shown.
     """
     try:
         from amem_integrations.view.app import app
@@ -91,7 +91,7 @@ def view(
             'pip install "amem-integrations[view]"'
         ) from error
     console = terminal.console()
-    with listen(host, port) as listener, target.open() as memory:
+    with listen(host, port) as listener, target.read() as memory:
         name, address = memory_name(target.location, target.collection), address_of(listener)
         shown = terminal.plain(name)
         console.print(f"Showing {shown} at {address} (Ctrl-C ends it)", soft_wrap=True)

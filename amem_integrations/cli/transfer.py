@@ -40,7 +40,7 @@ def export_(
     the report about them goes to standard error, with --json in JSON.
     """
     to_stdout = str(output) == "-"
-    with target.open() as memory, _open(output, "wb") as file, terminal.stages() as stage:
+    with target.read() as memory, _open(output, "wb") as file, terminal.stages() as stage:
         # Lines on a terminal are progress enough.
         advance = None if to_stdout else stage("Exporting")
         on_terminal = to_stdout and terminal.console().is_terminal

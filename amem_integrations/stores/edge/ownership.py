@@ -6,8 +6,9 @@ directory itself (flock, which needs no file) before it touches anything in it.
 The owner counts its writes in the file `writes`: the number is odd while a write is under way. A
 copy made by another process is whole if the number was even and the same before and after it; it
 is what a kill at that moment would have left, and opens like that. Readers of a busy directory
-use such a copy. A socket of the owner would need a thread, fail while the owner is stopped or
-computes, and be one more thing to protect.
+use such a copy. One that is overtaken again and again locks the file `writes`, and the owner
+waits for it, a little: whether a copy is whole is told by the count alone. A socket of the owner
+would need a thread, fail while the owner is stopped or computes, and be one more thing to protect.
 """
 
 import contextlib
@@ -35,8 +36,11 @@ finds no room on the disk ends the process with SIGBUS, which nobody can catch."
 
 _WRITES = "writes"
 _NUMBER_BYTES = 8
-_ATTEMPTS = 20
+_ATTEMPTS = 4
 _PAUSE = 0.05
+_PATIENCE = 2.0
+"""Seconds that a reader waits for a write to end, and a write for a reader that asked it to."""
+
 _CHUNK = 8 * 1024 * 1024
 
 
@@ -49,6 +53,7 @@ class Ownership:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._count: mmap.mmap | None = None
+        self._writes: int | None = None
         # Kept open also so that the inode is not given to another directory.
         self._directory: int | None = None
         if fcntl is None:  # pragma: no cover
@@ -59,7 +64,7 @@ class Ownership:
             _check_engine_lock(path)
         except OSError as error:
             self.release()
-            raise locked(path) if isinstance(error, BlockingIOError) else error from None
+            raise _locked(path) if isinstance(error, BlockingIOError) else error from None
 
     def release(self) -> None:
         """Give the directory free; releasing it again does nothing."""
@@ -69,6 +74,9 @@ class Ownership:
         count, self._count = self._count, None
         if count is not None:
             count.close()
+        descriptor, self._writes = self._writes, None
+        if descriptor is not None:
+            os.close(descriptor)
 
     @contextmanager
     def writing(self) -> Generator[None]:
@@ -76,13 +84,15 @@ class Ownership:
         if self._directory is None:  # pragma: no cover
             yield
             return
-        if self._count is None:
-            self._count = _open_count(self._path)
+        if self._writes is None or self._count is None:
+            self._writes = os.open(self._path / _WRITES, os.O_RDWR | os.O_CREAT, 0o600)
+            self._count = _open_count(self._writes)
         count = self._count
         number = _number(count)
         if number % 2:
             yield
             return
+        _wait_for_reader(self._writes)
         _set(count, number + 1)
         try:
             yield
@@ -107,22 +117,80 @@ def copy_busy(path: Path, target: Path) -> None:
     """Copy the directory `path`, which another process owns, to the new directory `target`.
 
     The copy has everything that was written until now, flushed or not. No file in `path` changes.
-    Raises StoreLockedError if the owner writes all the time, StoreWriteError if there is no room.
+    Raises StoreLockedError if the owner writes all the time or does not count its writes,
+    StoreWriteError if there is no room.
     """
+    if not (path / _WRITES).exists():
+        raise locked(path)
     with translated(path):
-        for _ in range(_ATTEMPTS):
-            before = _read_count(path)
-            if before is not None and before % 2 == 0:
-                with contextlib.suppress(FileNotFoundError):
-                    _copy(path, target)
-                    if _read_count(path) == before:
+        for asking in (False, True):
+            with _asking(path) if asking else contextlib.nullcontext():
+                for _ in range(_ATTEMPTS):
+                    if _copy_unchanged(path, target):
                         return
-                shutil.rmtree(target, ignore_errors=True)
-            time.sleep(_PAUSE)
+                    time.sleep(_PAUSE)
     raise StoreLockedError(
         f"{path} is open in another process, which is writing all the time, so no copy of it could "
         "be made to read from. Try again when it is quieter."
     )
+
+
+def _copy_unchanged(path: Path, target: Path) -> bool:
+    """Copy a directory, unless something is written meanwhile; whether that was done."""
+    before = _wait_for_writer(path)
+    if before is None:
+        return False
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            _copy(path, target)
+            if _read_count(path) == before:
+                return True
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+    shutil.rmtree(target, ignore_errors=True)
+    return False
+
+
+@contextmanager
+def _asking(path: Path) -> Generator[None]:
+    """Ask the owner of a directory to wait with its next write; it may grow impatient."""
+    descriptor = os.open(path / _WRITES, os.O_RDONLY)
+    try:
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _wait_for_writer(path: Path) -> int | None:
+    """The count of a directory when no write is under way; None if there is always one."""
+    end = time.monotonic() + _PATIENCE
+    while (number := _read_count(path)) is None or number % 2:
+        if time.monotonic() > end:
+            return None
+        time.sleep(_PAUSE / 10)
+    return number
+
+
+def _wait_for_reader(descriptor: int) -> None:
+    end = time.monotonic() + _PATIENCE
+    while fcntl is not None:
+        try:
+            _lock(descriptor)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return
+            time.sleep(_PAUSE / 10)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            return
+
+
+def _locked(path: Path) -> StoreLockedError:
+    hint = " `amem` commands that only read work meanwhile, on a copy."
+    return StoreLockedError(f"{locked(path)}{hint if (path / _WRITES).exists() else ''}")
 
 
 def _lock(descriptor: int) -> None:
@@ -140,13 +208,9 @@ def _check_engine_lock(path: Path) -> None:
             os.close(log)
 
 
-def _open_count(path: Path) -> mmap.mmap:
-    descriptor = os.open(path / _WRITES, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        os.ftruncate(descriptor, _NUMBER_BYTES)
-        count = mmap.mmap(descriptor, _NUMBER_BYTES)
-    finally:
-        os.close(descriptor)
+def _open_count(descriptor: int) -> mmap.mmap:
+    os.ftruncate(descriptor, _NUMBER_BYTES)
+    count = mmap.mmap(descriptor, _NUMBER_BYTES)
     # An owner that was killed amid a write left an odd number.
     _set(count, _number(count) + _number(count) % 2)
     return count
