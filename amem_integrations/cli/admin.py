@@ -31,6 +31,7 @@ from amem_integrations.cli.options import (
 from amem_integrations.core.note import Status
 from amem_integrations.core.usage import Usage, UsageReport
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.stores.checks import address_of
 
 commands = typer.Typer()
 group = command_group("Look after a whole memory.")
@@ -160,8 +161,9 @@ def reembed(
 def compact(target: Target) -> None:
     """Write a directory's files anew, without deleted data.
 
-    They shrink, and nothing is left in them of what was forgotten. Nobody may have the memory
-    open, and there must be room for a second copy. If interrupted, it changes nothing.
+    Nothing is left in them of what was forgotten. They shrink if much was; a collection takes about
+    1 MB even when it is empty. Nobody may have the memory open, and there must be room for a second
+    copy. If interrupted, it changes nothing.
     """
     if "://" in target.location:
         raise InvalidInputError("A Qdrant server tidies up its files by itself.")
@@ -173,6 +175,8 @@ def compact(target: Target) -> None:
         done = compact_files(directory, stage("Copying"))
     before, after = (f"{size / 1e6:,.1f} MB" for size in (done.before, done.after))
     shown = f"{terminal.plain(str(directory))}: {before} before, {after} now."
+    if done.after >= done.before:
+        shown += " Nothing deleted is left; there was too little of it for the files to shrink."
     terminal.print_result(asdict(done), shown)
 
 
@@ -237,7 +241,7 @@ def _copy(target: Target, to: str, embedder: str | None, *, same_embedder: bool)
     rest = "" if total == copied else f", {total:,} there now"
     terminal.print_result(
         {"notes": copied, "total": total, "to": to},
-        f"{terminal.many(copied, 'note')} copied to {terminal.plain(to)}{rest}.",
+        f"{terminal.many(copied, 'note')} copied to {terminal.plain(address_of(to))}{rest}.",
     )
 
 

@@ -1,5 +1,6 @@
 """A collection written anew: all that is stored, nothing that is not; and broken off half way."""
 
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -10,7 +11,13 @@ import pytest
 from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import EVERYTHING, ids
 from amem_integrations.core.io import run
-from amem_integrations.errors import StoreCorruptError, StoreLockedError, StoreMismatchError
+from amem_integrations.errors import (
+    StoreCorruptError,
+    StoreError,
+    StoreLockedError,
+    StoreMismatchError,
+    StoreWriteError,
+)
 from amem_integrations.stores.codec import META_ID
 from amem_integrations.stores.edge import compaction, files
 from amem_integrations.stores.edge.compaction import compact, used
@@ -67,6 +74,49 @@ def test_what_was_forgotten_is_in_no_file_any_more(home: Path, path: Path) -> No
     assert telling(path) == []
     assert [each.name for each in home.iterdir()] == ["amem"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o750
+
+
+def test_behind_a_link_the_real_files_are_written_anew(home: Path, path: Path) -> None:
+    elsewhere = home.parent / "disk" / "notes"
+    elsewhere.parent.mkdir()
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+    # As it was left by somebody who renamed the link.
+    (home / "amem.old-1a2b3c4d").symlink_to(elsewhere)
+    for _ in range(2):
+        compact(path)
+        assert path.is_symlink()
+        assert [each.name for each in elsewhere.parent.iterdir()] == ["notes"]
+        assert [file.path.name for file in files._read(elsewhere) if SECRET in file.start] == []
+    with open_memory(home) as memory:
+        assert memory.count() + memory.count("a") > 0
+        assert memory.admin.check() == []
+
+
+def test_files_behind_links_are_not_said_to_be_erased(home: Path, path: Path) -> None:
+    elsewhere = (path / "segments").rename(home / "segments")
+    (path / "segments").symlink_to(elsewhere)
+    with pytest.raises(StoreError, match="segments is a symbolic link"):
+        compact(path)
+    assert [file.path.name for file in files._read(elsewhere) if SECRET in file.start]
+    with open_memory(home) as memory:
+        assert memory.admin.check() == []
+
+
+def test_what_could_not_be_removed_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remove = shutil.rmtree
+
+    def stuck(left: Path, **settings: Any) -> None:
+        if ".old-" in str(left):
+            raise PermissionError(1, "Operation not permitted")
+        remove(left, **settings)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", stuck)
+        with pytest.raises(StoreWriteError, match=r"amem.old-.* still has what was deleted"):
+            compact(path)
+    compact(path)
+    assert telling(path) == []
 
 
 def test_all_that_is_stored_is_as_before(

@@ -14,7 +14,12 @@ from pathlib import Path
 
 import qdrant_edge as edge
 
-from amem_integrations.errors import StoreCorruptError, StoreError, StoreLockedError
+from amem_integrations.errors import (
+    StoreCorruptError,
+    StoreError,
+    StoreLockedError,
+    StoreWriteError,
+)
 from amem_integrations.stores.checks import encoders_of
 from amem_integrations.stores.codec import META_ID
 from amem_integrations.stores.edge import files as edge_files
@@ -43,9 +48,12 @@ def compact(path: Path, progress: Progress = lambda done, total: None) -> Compac
     Broken off at any time, it leaves the old files as they were; between the two renames at the
     end they lie beside, and opening says so.
     progress: called with how many points are copied, and of how many.
-    Raises StoreLockedError, StoreWriteError if there is no room for a second copy,
-    StoreCorruptError, StoreMismatchError for what is no collection of this package.
+    Where `path` is a symbolic link, the directory that it leads to is written anew, in its place.
+    Raises StoreLockedError, StoreWriteError if there is no room for a second copy or if old files
+    are left, StoreError if files lie elsewhere, behind links, StoreCorruptError,
+    StoreMismatchError for what is no collection of this package.
     """
+    path = path.resolve()
     if os.name == "nt":
         raise StoreError(
             "On Windows an open directory cannot be replaced; `amem admin reembed` makes a copy "
@@ -57,10 +65,11 @@ def compact(path: Path, progress: Progress = lambda done, total: None) -> Compac
         if shard.users > 1:
             raise StoreLockedError(f"{path} is open in this process. Close it there first.")
         with shard.use() as opened:
+            _check_links(path)
             opened.flush()
             before = used(path)
             for left in (*path.parent.glob(f"{path.name}.new-*"), *_old(path)):
-                shutil.rmtree(left)
+                _remove(left)
             making, aside = edge_files.beside(path, "new"), edge_files.beside(path, "old")
             try:
                 points = _copy(opened, path, making, progress)
@@ -76,7 +85,7 @@ def compact(path: Path, progress: Progress = lambda done, total: None) -> Compac
         # Once another has its place, closing it would write its files over the new ones.
         (shard.replaced if moved else shard.release)()
     for left in _old(path):
-        shutil.rmtree(left, ignore_errors=True)
+        _remove(left)
     return Compacted(points, before, used(path))
 
 
@@ -84,6 +93,30 @@ def used(path: Path) -> int:
     """The bytes that a directory takes on the disk; its files are mostly holes."""
     files = (file.stat() for file in path.rglob("*") if file.is_file())
     return sum(getattr(file, "st_blocks", -(-file.st_size // 512)) * 512 for file in files)
+
+
+def _check_links(path: Path) -> None:
+    """Raise StoreError if files of a collection are elsewhere, where they would be left behind."""
+    if link := next((file for file in path.rglob("*") if file.is_symlink()), None):
+        raise StoreError(
+            f"{link} is a symbolic link: what it leads to would keep what was deleted. Nothing was "
+            "changed. Put the files in its place (the whole directory may be behind a link), or "
+            "copy the memory with `amem admin copy` and delete the old one."
+        )
+
+
+def _remove(left: Path) -> None:
+    """Remove a directory that compaction left, or a link of that name, and see that it is gone."""
+    try:
+        if left.is_symlink():
+            left.unlink()
+        else:
+            shutil.rmtree(left)
+    except OSError as error:
+        raise StoreWriteError(
+            f"{left} cannot be removed ({error.strerror}), and still has what was deleted. The "
+            "memory is whole and can be used. Remove that directory by hand."
+        ) from error
 
 
 def _old(path: Path) -> list[Path]:
