@@ -28,6 +28,7 @@ from amem_integrations.errors import (
 )
 from amem_integrations.formation.state import Mode
 from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.stores.checks import address_of
 from amem_integrations.stores.open import is_there
 
 FOUND = 3
@@ -132,7 +133,7 @@ class Target:
         if not self._exists():
             which = "" if self.collection == "amem" else f" called {self.collection!r}"
             raise InvalidInputError(
-                f"There is no memory{which} at {self.location}; `amem add` makes one. "
+                f"There is no memory{which} at {address_of(self.location)}; `amem add` makes one. "
                 "Is --location right?"
             )
 
@@ -148,7 +149,7 @@ class Target:
         new = create and not self._exists()
         with self._opened(self.location, settings) as memory:
             if new:
-                where = terminal.plain(self.location)
+                where = terminal.plain(address_of(self.location))
                 terminal.print_remark(f"A new memory is made in {where}.")
             yield memory
 
@@ -166,7 +167,7 @@ class Target:
             except StoreLockedError:
                 location = stack.enter_context(self._copy())
                 memory = stack.enter_context(self._opened(location, {}))
-                where = terminal.plain(self.location)
+                where = terminal.plain(address_of(self.location))
                 terminal.console(stderr=True).print(
                     f"{where} is in use by another process; reading a copy of it as of now.",
                     style="dim",

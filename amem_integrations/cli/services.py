@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
@@ -19,6 +18,7 @@ from amem_integrations.errors import AMemError
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.options import FormationOptions
 from amem_integrations.memory.worker import MemoryWorker
+from amem_integrations.stores.checks import address_of
 
 commands = typer.Typer()
 
@@ -50,7 +50,7 @@ def work(
         check_embedder(memory)
         worker = MemoryWorker(memory, poll=poll)
         with _stop_on_signals(worker):
-            location = terminal.plain(target.location)
+            location = terminal.plain(address_of(target.location))
             console.print(f"At work in {location}: {_waiting(memory)}.", soft_wrap=True)
             if once:
                 with worker:
@@ -107,8 +107,7 @@ def memory_name(location: str, collection: str) -> str:
     which = "" if collection == "amem" else f" ({collection})"
     if "://" not in location:
         return f"{Path(location).expanduser().resolve()}{which}"
-    parts = urlsplit(location)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{which}"
+    return f"{address_of(location)}{which}"
 
 
 @contextmanager

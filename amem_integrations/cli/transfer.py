@@ -2,7 +2,9 @@
 
 import json
 import os
+import stat
 import sys
+import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -127,7 +129,8 @@ def import_(
 def _open(path: Path, mode: Literal["rb", "wb"]) -> Generator[BinaryIO]:
     """Open a file, or for "-" what the command was piped to or from.
 
-    What is written replaces an older file once it is complete.
+    What is written replaces an older file, whose mode it keeps, once it is complete; a new one is
+    readable by this user only.
     """
     if str(path) == "-":
         yield (sys.stdin if mode == "rb" else sys.stdout).buffer
@@ -135,9 +138,16 @@ def _open(path: Path, mode: Literal["rb", "wb"]) -> Generator[BinaryIO]:
     final = Path(os.path.realpath(path))
     # A pipe, for instance, has no older content to keep.
     replacing = mode == "wb" and (final.is_file() or not final.exists())
-    written = final.with_name(f"{final.name}.part") if replacing else final
+    written = final
     try:
-        file = written.open(mode)
+        if replacing:
+            # A name that nobody can foresee, and so not lead elsewhere by a link.
+            descriptor, name = tempfile.mkstemp(prefix=".amem-", suffix=".part", dir=final.parent)
+            file, written = os.fdopen(descriptor, mode), Path(name)
+            if final.exists():
+                written.chmod(stat.S_IMODE(final.stat().st_mode))
+        else:
+            file = final.open(mode)
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be opened: {error.strerror}.") from error
     try:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from amem_integrations.core.values import is_blank
 from amem_integrations.errors import InvalidInputError
 
 Namespace: TypeAlias = tuple[str, ...]
@@ -24,14 +25,15 @@ _FIELD = re.compile(r"\{[^\W\d]\w*\}")
 def as_namespace(value: str | Sequence[str]) -> Namespace:
     """Return `value` as a tuple of labels; a lone string is one label.
 
-    Raises InvalidInputError for anything else, no labels, an empty label, a label that is not
-    a string or holds NUL or a lone surrogate, or labels too long for a key (4096 bytes encoded).
+    Raises InvalidInputError for anything else, no labels, a label that is not a string, has nothing
+    to see in it, or holds NUL or a lone surrogate, or labels too long for a key (4096 bytes
+    encoded).
     """
     if not isinstance(value, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(
             f"A namespace is a label or a sequence of labels; got {type(value).__name__}."
         )
-    labels = (value,) if isinstance(value, str) else tuple(value)
+    labels = tuple(map(_exact, (value,) if isinstance(value, str) else value))
     if not labels:
         raise InvalidInputError('A namespace needs at least one label, such as "calvin".')
     if len(labels) > MAX_LABELS:
@@ -61,12 +63,17 @@ def fixed_namespace(value: str | Sequence[str]) -> Namespace:
     return labels
 
 
+def _exact(label: str) -> str:
+    # A member of an Enum of strings is its value, not its name.
+    return str.__str__(label) if isinstance(label, str) else label  # pyright: ignore[reportUnnecessaryIsInstance]
+
+
 def _check_label(label: object) -> None:
     if not isinstance(label, str):
         raise InvalidInputError(
             f"Namespace labels are strings; got {type(label).__name__}. Use str(user_id)."
         )
-    if not label.strip():
+    if "\x00" not in label and is_blank(label):
         raise InvalidInputError("A namespace label is empty or blank.")
     if "\x00" in label:
         raise InvalidInputError(f"A namespace label holds a NUL character: {label!r}.")

@@ -12,6 +12,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 
 from amem_integrations.core.namespace import Namespace, as_namespace
+from amem_integrations.core.values import is_blank
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.operations import NamespaceLike
 
@@ -22,9 +23,9 @@ RunNamespace: TypeAlias = NamespaceLike | Callable[[Runtime[Any]], NamespaceLike
 def namespace_resolver(namespace: RunNamespace) -> Callable[[], Namespace]:
     """Return a function that gives the namespace of the run in which it is called.
 
-    A field is looked up in the run's context, then in config["configurable"]; double a brace that
-    is no field. Raises InvalidInputError for invalid labels; the function raises it when the run
-    lacks a field.
+    A field is looked up in the run's context and, only if that has no such field, in
+    config["configurable"]; double a brace that is no field. Raises InvalidInputError for invalid
+    labels; the function raises it when the run lacks a field or leaves it blank.
     """
     if callable(namespace):
         return lambda: _call(namespace)
@@ -37,7 +38,7 @@ def namespace_resolver(namespace: RunNamespace) -> Callable[[], Namespace]:
 def thread_id() -> str | None:
     """Return the conversation that the run belongs to, if it has one."""
     thread = _configurable().get("thread_id")
-    return None if thread is None else str(thread)
+    return None if thread is None else _as_text(thread) or str(thread)
 
 
 def _check_template(label: str) -> None:
@@ -62,19 +63,41 @@ class _RunFields:
 
     def __getitem__(self, field: str, /) -> str:
         context = _runtime().context
-        if isinstance(context, Mapping):
-            value = cast("Mapping[str, Any]", context).get(field)
-        else:
-            value = getattr(context, field, None)
-        if value is None:
-            value = _configurable().get(field)
-        if isinstance(value, bool) or not isinstance(value, str | int | UUID) or value == "":
-            got = "nothing" if value is None or value == "" else f"a {type(value).__name__}"
+        if not isinstance(context, Mapping):
+            context = {field: getattr(context, field)} if hasattr(context, field) else {}
+        # What the context says of a field decides, even None: a client may set `configurable`.
+        fields = cast("Mapping[str, Any]", context)
+        value = fields[field] if field in fields else _configurable().get(field)
+        text = _as_text(value)
+        if text is None or is_blank(text):
+            blank = value is None or text is not None
+            got = "nothing" if blank else f"a {type(value).__name__}"
             raise InvalidInputError(
                 f"The user is not known: the namespace needs {field!r}, and the run has {got} for "
                 f'it. Pass config={{"configurable": {{"{field}": ...}}}}, or a context that has it.'
             )
-        return str(value)
+        return text
+
+
+def _as_text(value: object) -> str | None:
+    """A name or number as text; None for what is neither."""
+    match value:
+        case bool():
+            return None
+        case str():
+            # Of a member of an Enum, the value and not the name.
+            return str.__str__(value)
+        case int():
+            try:
+                return int.__repr__(value)
+            except ValueError as error:
+                raise InvalidInputError(
+                    "The user or thread of the run is a number of thousands of digits."
+                ) from error
+        case UUID():
+            return str(value)
+        case _:
+            return None
 
 
 def _call(namespace: Callable[[Runtime[Any]], NamespaceLike]) -> Namespace:

@@ -107,12 +107,13 @@ class Picture:
         """Save `html()`, which any browser opens without a network.
 
         Args:
-            path: the file.
+            path: the file; a new one is readable by this user only.
 
         Raises:
             OSError: the file cannot be written.
         """
-        Path(path).write_text(self.html(), "utf-8")
+        with open(path, "w", encoding="utf-8", opener=_open_private) as file:
+            file.write(self.html())
 
     def write_image(
         self,
@@ -143,6 +144,8 @@ class Picture:
                 f"got {target.name!r}."
             )
         size = {name: px for name, px in (("width", width), ("height", height)) if px}
+        new = not target.exists()
+        target.touch(mode=0o600)
         try:
             library("kaleido").write_fig_sync(
                 self.figure.to_dict(),
@@ -157,6 +160,13 @@ class Picture:
                 "Debian: apt install chromium) or run plotly_get_chrome, or set BROWSER_PATH "
                 "to it; write_html needs none."
             ) from error
+        finally:
+            if new and not target.stat().st_size:
+                target.unlink()
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 _CONFIG = {"displaylogo": False, "scrollZoom": False}

@@ -25,6 +25,15 @@ _LARGEST_FLOAT32 = 3.4028235e38
 _ID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
+def address_of(location: str) -> str:
+    """A directory as it is; of a URL scheme, host and port only, as the rest may be a secret."""
+    scheme, mark, rest = location.partition("://")
+    if not mark:
+        return location
+    host, *path = re.split("[/?#]", rest, maxsplit=1)
+    return f"{scheme}://{host.rpartition('@')[2]}{'/…' if any(path) else ''}"
+
+
 def check_points(points: Iterable[Point], dimension: int) -> None:
     """Raise EmbeddingError or StoreError if one of the points must not be stored."""
     for point in points:

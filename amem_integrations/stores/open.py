@@ -20,7 +20,7 @@ from amem_integrations.core.engine import Engine
 from amem_integrations.core.filters import EVERYTHING
 from amem_integrations.core.io import run
 from amem_integrations.errors import InvalidInputError, StoreError, StoreMismatchError
-from amem_integrations.stores.checks import Encoders, check_fits, meta_point
+from amem_integrations.stores.checks import Encoders, address_of, check_fits, meta_point
 from amem_integrations.stores.codec import META_ID
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ __all__ = ["Encoders", "Location", "Store", "check_api_key", "is_there", "open_s
 
 _COLLECTION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _URL = re.compile(r"https?://", re.IGNORECASE)
+_URL_BEGINNING = re.compile(r"https?:", re.IGNORECASE)
+_ADDRESS = re.compile(r"[^/\\]+:\d{1,5}(?:/|$)")
 
 
 @runtime_checkable
@@ -151,13 +153,20 @@ def _directory(location: str | os.PathLike[str]) -> Path:
             "Expected a directory, the URL of a Qdrant server, an open Store, or None; got "
             f"{type(location).__name__}."
         )
-    text = os.fspath(location)
+    text: str | bytes = os.fspath(location)
+    if isinstance(text, bytes):
+        raise InvalidInputError("A store's location is text; got bytes (os.fsdecode makes text).")
     if not text.strip() or "\x00" in text:
         raise InvalidInputError("A store's location is a directory or a URL; got a blank one.")
     if text == ":memory:" or "://" in text:
         raise InvalidInputError(
-            f"{text!r} is no location: give a directory, the http(s):// URL of a Qdrant server, or "
-            "no location for a temporary store."
+            f"{address_of(text)!r} is no location: give a directory, the http(s):// URL of a "
+            "Qdrant server, or no location for a temporary store."
+        )
+    if _URL_BEGINNING.match(text) or (isinstance(location, str) and _ADDRESS.match(text)):
+        raise InvalidInputError(
+            "The location looks like the address of a server: give its URL as text, such as "
+            '"http://localhost:6333". If it is a directory, put "./" before it.'
         )
     try:
         return Path(text).expanduser().resolve()
@@ -231,6 +240,7 @@ def _open_local_mode(
     directory: Path | None, collection: str, encoders: Encoders, timeout: float
 ) -> Store:
     """Where there is no wheel of the embedded engine: the client's own local mode."""
+    from amem_integrations.stores.edge.ownership import make_private_directory
     from amem_integrations.stores.server.client import open_client
 
     path = None if directory is None else directory / collection
@@ -241,6 +251,8 @@ def _open_local_mode(
                 f"{path} holds files that this platform's engine did not write (such as "
                 f"{min(entries)!r}). Nothing was changed. Use another directory or collection."
             )
+    if path is not None:
+        make_private_directory(path.parent)
     store = open_client(
         None,
         path=path,

@@ -3,14 +3,15 @@
 import http
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -92,7 +93,9 @@ def _describe(error: Exception) -> tuple[int, str]:
 
 
 class _Guarded:
-    """Adds the headers that keep what is stored from acting, to every answer there is."""
+    """Refuses what another site asks for, and adds to every answer the headers that keep what is
+    stored from acting.
+    """
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner
@@ -103,4 +106,20 @@ class _Guarded:
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
+        if scope["type"] == "http" and _is_foreign(Headers(scope=scope)):
+            refusal = "Another site led here. Enter the address yourself to see this page.\n"
+            await PlainTextResponse(refusal, 403)(scope, receive, guarded)
+            return
         await self._inner(scope, receive, guarded)
+
+
+def _is_foreign(headers: Headers) -> bool:
+    """Whether a page of another site asks, or leads here; another port is another site."""
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    # Browsers of before 2023, and what is no browser.
+    senders = (headers.get(name) for name in ("origin", "referer"))
+    return any(
+        sender is not None and urlsplit(sender).netloc != headers.get("host") for sender in senders
+    )

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -233,6 +234,34 @@ def test_an_export_that_breaks_off_leaves_the_file_of_the_last_one(
     assert (tmp_path / "shop.jsonl").read_text().count("\n") == 6
 
 
+@pytest.mark.skipif(os.name != "posix", reason="there are no such modes")
+def test_an_export_and_a_picture_are_for_the_user_only_and_keep_the_mode_of_an_older_one(
+    shop: tuple[str, ...], tmp_path: Path
+) -> None:
+    for command in (["export", *shop], ["plot", "graph", *shop]):
+        for older, mode in ((None, 0o600), (0o600, 0o600), (0o640, 0o640)):
+            file = tmp_path / "file.html"
+            file.unlink(missing_ok=True)
+            if older is not None:
+                file.touch()
+                file.chmod(older)
+            assert call(*command, "-o", file).exit_code == 0
+            assert stat.S_IMODE(file.stat().st_mode) == mode
+            assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need a right there")
+def test_an_export_follows_no_link_that_somebody_planted(
+    shop: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "shop.jsonl.part").symlink_to(tmp_path / "mine")
+    assert call("export", *shop, "-o", tmp_path / "shop.jsonl").exit_code == 0
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert (tmp_path / "shop.jsonl.part").is_symlink()
+    assert not (tmp_path / "shop.jsonl").is_symlink()
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes")
 def test_an_export_goes_into_a_pipe_as_well(shop: tuple[str, ...], tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
@@ -308,7 +337,8 @@ def test_compact_writes_files_anew_unless_the_memory_is_in_use(tmp_path: Path) -
     assert busy.exit_code == 1
     assert "is open in this process" in busy.stderr
     assert set(printed("admin", "compact", "-l", tmp_path)) == {"points", "before", "after"}
-    assert call("admin", "compact", "-l", tmp_path).stdout.endswith(" MB now.\n")
+    again = call("admin", "compact", "-l", tmp_path).stdout
+    assert " MB now. Nothing deleted is left; there was too little of it" in again
     with open_memory(tmp_path) as memory:
         assert memory.count() == 1
     missing = call("admin", "compact", "-l", tmp_path / "none")

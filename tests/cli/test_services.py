@@ -103,8 +103,9 @@ def test_without_its_libraries_view_says_what_to_install(
 
 def test_a_server_is_called_without_what_its_url_may_hide() -> None:
     url = "https://calvin:secret@qdrant.example:6333/x?key=secret"
-    assert memory_name(url, "amem") == "https://qdrant.example:6333/x"
-    assert memory_name(url, "team") == "https://qdrant.example:6333/x (team)"
+    assert memory_name(url, "amem") == "https://qdrant.example:6333/…"
+    assert memory_name(url, "team") == "https://qdrant.example:6333/… (team)"
+    assert memory_name("http://localhost:6333/", "amem") == "http://localhost:6333"
 
 
 def test_work_forms_what_waits_and_says_so(memory: AgenticMemory, home: Path) -> None:

@@ -14,6 +14,7 @@ from amem_integrations.core.namespace import (
     encode,
     prefixes,
 )
+from amem_integrations.core.values import is_blank
 from amem_integrations.errors import InvalidInputError
 
 HOSTILE = [
@@ -54,7 +55,7 @@ any_labels = st.lists(
 valid_labels = (
     st.lists(
         st.one_of(st.text(max_size=8), st.sampled_from(HOSTILE)).filter(
-            lambda label: label.strip() and "\x00" not in label
+            lambda label: not is_blank(label) and "\x00" not in label
         ),
         min_size=1,
         max_size=5,
@@ -138,3 +139,15 @@ def test_the_longest_namespace_is_the_one_whose_key_has_4096_bytes() -> None:
 def test_a_label_of_the_wrong_type_is_named_in_the_error() -> None:
     with pytest.raises(InvalidInputError, match=r"int.*str\(user_id\)"):
         as_namespace(("users", 42))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    [chr(code) for code in (0x34F, 0x115F, 0x1160, 0x17B4, 0x180B, 0x2800, 0x3164, 0xFE0F, 0xFFA0)]
+    + ["\U000e0100", "\u200b", "\u2060"],
+)
+def test_a_label_with_nothing_to_see_in_it_is_refused(unseen: str) -> None:
+    for label in (unseen, f" {unseen}\t"):
+        with pytest.raises(InvalidInputError, match="empty or blank"):
+            as_namespace(("users", label))
+    assert as_namespace(f"a{unseen}") == (f"a{unseen}",)

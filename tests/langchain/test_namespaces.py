@@ -1,6 +1,7 @@
 """The namespace of a run."""
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 from uuid import UUID
 
@@ -67,8 +68,42 @@ def test_fields_of_labels_are_filled_from_the_config(
 
 def test_a_field_is_taken_from_the_context_first() -> None:
     assert resolved_in_a_graph(USERS, Context("calvin"), user_id="eve") == ("users", "calvin")
-    assert resolved_in_a_graph(USERS, Context(), user_id="eve") == ("users", "eve")
+    assert resolved_in_a_graph(USERS, {"org": "o"}, user_id="eve") == ("users", "eve")
+    assert resolved_in_a_graph(USERS, None, user_id="eve") == ("users", "eve")
     assert resolved_in_a_graph(USERS, {"user_id": "calvin"}) == ("users", "calvin")
+
+
+@pytest.mark.parametrize("context", [Context(), Context(""), {"user_id": None}, {"user_id": " "}])
+def test_a_context_that_leaves_the_user_blank_lets_no_client_choose_one(context: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"needs 'user_id', and the run has nothing"):
+        resolved_in_a_graph(USERS, context, user_id="eve")
+
+
+class Role(str, Enum):  # noqa: UP042 (StrEnum writes its value by itself)
+    ADMIN = "admin-1"
+
+
+class Number(int, Enum):
+    ONE = 1
+
+
+@pytest.mark.parametrize(("user", "label"), [(Role.ADMIN, "admin-1"), (Number.ONE, "1")])
+def test_a_member_of_an_enum_is_its_value(user: Any, label: str) -> None:
+    assert resolved("user-{user_id}", user_id=user) == (f"user-{label}",)
+    if isinstance(user, str):
+        (found,) = resolved(user)
+        assert (found, type(found)) == (label, str)
+
+
+def test_a_number_that_python_does_not_write_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="thousands of digits"):
+        resolved(USERS, user_id=10**5000)
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\u200b", "\u3164", "\ufe0f"])
+def test_a_user_with_nothing_to_see_has_no_memory(blank: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"needs 'user_id', and the run has nothing"):
+        resolved("user-{user_id}", user_id=blank)
 
 
 @pytest.mark.parametrize("missing", [{}, {"user_id": None}, {"user_id": ""}])

@@ -16,6 +16,7 @@ from amem_integrations.errors import (
 )
 from amem_integrations.stores.open import is_there
 from amem_integrations.stores.server.client import open_client
+from tests.cli.console import call
 from tests.stores.loopback import LoopbackServer, make_point, open_at
 
 KEY = "sk-very-secret"
@@ -105,6 +106,27 @@ def test_the_key_is_in_no_repr_log_or_error(caplog: pytest.LogCaptureFixture) ->
     server.stop()
     shown = f"{store!r} {store.sync!r} {store.asynchronous!r} {vars(store)!r}"
     assert KEY not in f"{shown} {caught.value} {caught_again.value} {caplog.text}"
+
+
+@pytest.mark.parametrize("address", ["https://127.0.0.1:{}/{}", "http://127.0.0.1:{}/qdrant/{}/x"])
+def test_a_key_in_the_path_of_a_url_is_in_no_message(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = LoopbackServer()
+    url = address.format(server.url.rpartition(":")[2], KEY)
+    shown: list[object] = []
+    for act in (
+        lambda: open_client(url, collection="amem", dimension=3, api_key="other"),
+        lambda: is_there(url, collection="amem"),
+    ):
+        with pytest.raises(StoreError) as caught:
+            act()
+        shown.append(caught.value)
+    server.stop()
+    command = call("recent", "-l", url)
+    assert command.exit_code == 1
+    assert "127.0.0.1" in str(shown[0])
+    assert KEY not in f"{shown} {command.output} {caplog.text}"
 
 
 def test_a_key_sent_in_the_clear_over_a_network_is_warned_of(

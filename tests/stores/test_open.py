@@ -7,6 +7,7 @@ import stat
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,11 @@ from tests.stores.points import ENCODERS, point
 from tests.stores.processes import next_line, python, running, tell
 
 NOTES = match("kind", "note")
+
+
+class Bytes(os.PathLike[bytes]):
+    def __fspath__(self) -> bytes:
+        return b"memory"
 
 
 def opened(location: Path | str | None, encoders: Encoders = ENCODERS) -> Store:
@@ -97,11 +103,60 @@ def test_collections_of_one_directory_are_kept_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "location", ["", "  ", "a\x00b", ":memory:", "ftp://host", "qdrant://host:6333"]
+    "location",
+    ["", "  ", "a\x00b", ":memory:", "ftp://host", "qdrant://host:6333", b"memory", Bytes()],
 )
-def test_a_location_that_is_none_is_refused(location: str) -> None:
+def test_a_location_that_is_none_is_refused(location: Any) -> None:
     with pytest.raises(InvalidInputError):
         opened(location)
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "localhost:6333",
+        "qdrant.example.org:443/",
+        "127.0.0.1:6333",
+        "[::1]:6333",
+        "user@host:80/path",
+        "http:localhost:6333",
+        "https:/localhost",
+        Path("http://localhost:6333"),
+    ],
+)
+def test_the_address_of_a_server_makes_no_directory(
+    location: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for act in (opened, lambda place: is_there(place, collection="amem")):
+        with pytest.raises(InvalidInputError, match="address of a server: give its URL"):
+            act(location)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a colon is no part of names there")
+@pytest.mark.parametrize("location", ["./notes:2024", Path("notes:2024"), "a/b:1", "12:30 talk"])
+def test_a_directory_may_have_a_colon_in_its_name(
+    location: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    opened(location).close()
+    assert is_there(location, collection="amem")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such modes")
+@pytest.mark.parametrize("engine", ["edge", "local"])
+def test_every_directory_that_is_made_for_a_store_is_its_users_only(
+    engine: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if engine == "local":
+        request.getfixturevalue("without_wheel")
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there").chmod(0o755)
+    opened(tmp_path / "there" / "new" / "memory").close()
+    made = ("there", "there/new", "there/new/memory", "there/new/memory/amem")
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in made]
+    assert modes == [0o755, 0o700, 0o700, 0o700]
 
 
 @pytest.mark.parametrize(

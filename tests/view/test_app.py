@@ -38,6 +38,32 @@ def test_a_name_that_leads_here_from_elsewhere_is_refused(looking: Browser, host
         assert answer.text == "Invalid host header"
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"},
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"referer": "http://127.0.0.1:9999/page"},
+    ],
+    ids=str,
+)
+def test_what_another_site_asks_for_is_refused(looking: Browser, headers: dict[str, str]) -> None:
+    for path in PATHS:
+        answer = looking.client.get(path, headers=headers)
+        assert answer.status_code == 403
+        assert answer.text.startswith("Another site led here.")
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_the_pages_themselves_and_the_address_bar_are_answered(looking: Browser, site: str) -> None:
+    looking.get("/", headers={"sec-fetch-site": site})
+    looking.get("/", headers={"referer": f"{HERE}/health"})
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "ODD"])
 def test_pages_can_be_asked_for_and_nothing_else(looking: Browser, method: str) -> None:
     for path in PATHS:

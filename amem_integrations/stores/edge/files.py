@@ -28,7 +28,7 @@ from amem_integrations.stores import codec
 from amem_integrations.stores.checks import Encoders, meta_point
 from amem_integrations.stores.edge.engine import edge_point
 from amem_integrations.stores.edge.errors import full, translated
-from amem_integrations.stores.edge.ownership import SPARE, Ownership
+from amem_integrations.stores.edge.ownership import SPARE, Ownership, make_private_directory
 
 # On a file system in memory the empty maps of a new shard take some 200 MB at once.
 _SPARE_TO_CREATE = 4 * SPARE
@@ -112,7 +112,7 @@ def _create(path: Path, encoders: Encoders) -> None:
             f"{path.parent} is a collection's own directory; the memory is at {path.parent.parent}."
         )
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_directory(path.parent)
     except (FileExistsError, NotADirectoryError) as error:
         raise InvalidInputError(
             f"{path.parent} is not a directory, so no store fits in."

@@ -135,6 +135,13 @@ def copy_busy(path: Path, target: Path) -> None:
     )
 
 
+def make_private_directory(path: Path) -> None:
+    """Make a directory, and those that lead there, for this user only; one that is there stays."""
+    for missing in reversed([parent for parent in path.parents if not parent.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
+
+
 def _copy_unchanged(path: Path, target: Path) -> bool:
     """Copy a directory, unless something is written meanwhile; whether that was done."""
     before = _wait_for_writer(path)

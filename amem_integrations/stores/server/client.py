@@ -118,7 +118,7 @@ def has_collection(
 ) -> bool:
     """Whether a server has a collection of this name; errors as those of `open_client`."""
     server = Server(url, api_key, timeout, prefer_grpc=False)
-    caller = ServerCaller(server, Lifetime(server.url), httpx.create_ssl_context())
+    caller = ServerCaller(server, Lifetime(server.address), httpx.create_ssl_context())
     try:
         return run(caller.perform(partial(_exists, collection)))
     finally:
@@ -127,8 +127,8 @@ def has_collection(
 
 def _open_server(server: Server, collection: str, dimension: int) -> ClientStore:
     if server.api_key is not None and not server.is_encrypted_or_near:
-        _LOG.warning("The API key for %s travels unencrypted; use https://.", server.url)
-    lifetime = Lifetime(server.url)
+        _LOG.warning("The API key for %s travels unencrypted; use https://.", server.address)
+    lifetime = Lifetime(server.address)
     context = httpx.create_ssl_context()
     caller = ServerCaller(server, lifetime, context)
     try:
@@ -139,7 +139,7 @@ def _open_server(server: Server, collection: str, dimension: int) -> ClientStore
         caller.close_now()
         raise
     return ClientStore(
-        server.url,
+        server.address,
         lifetime,
         caller,
         AsyncServerCaller(server, lifetime, context),
@@ -211,14 +211,14 @@ async def _require_version(server: Server, call: Call) -> None:
     numbers = re.match(r"(\d+)\.(\d+)", version)
     if numbers is None:
         raise StoreUnavailableError(
-            f"The server at {server.url} gives its version as {version!r}, which is not Qdrant's. "
-            "Check the URL."
+            f"The server at {server.address} gives its version as {version!r}, which is not "
+            "Qdrant's. Check the URL."
         )
     if (int(numbers[1]), int(numbers[2])) < OLDEST_SERVER:
         oldest = ".".join(map(str, OLDEST_SERVER))
         raise StoreUnavailableError(
-            f"Qdrant at {server.url} is version {version}; {oldest} or newer is needed, because "
-            "older ones weigh words over all namespaces together. Upgrade the server."
+            f"Qdrant at {server.address} is version {version}; {oldest} or newer is needed, "
+            "because older ones weigh words over all namespaces together. Upgrade the server."
         )
 
 

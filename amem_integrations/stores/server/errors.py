@@ -25,8 +25,11 @@ from amem_integrations.errors import (
     StoreUnavailableError,
     StoreWriteError,
 )
+from amem_integrations.stores.checks import address_of
 
 _MAX_REASON_CHARS = 300
+# A part of a path that is shorter is a word and no key.
+_KEY_CHARS = 12
 _TRANSIENT_CODES = (
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -64,6 +67,11 @@ class Server:
             )
         if not 0 < self.timeout < math.inf:
             raise InvalidInputError(f"A timeout is more than 0 seconds; got {self.timeout}.")
+
+    @property
+    def address(self) -> str:
+        """What messages call it: without a path, which may hold a key."""
+        return address_of(self.url)
 
     @property
     def seconds(self) -> int:
@@ -108,12 +116,12 @@ def reason(error: BaseException) -> str:
 
 def from_server(error: Exception, server: Server) -> StoreError:
     """The error of this package for what a call to a server raised."""
-    where = f"Qdrant at {server.url}"
+    where = f"Qdrant at {server.address}"
     match error:
         case ResponseHandlingException(source=httpx.TimeoutException()):
             return StoreUnavailableError(_slow(where, server))
         case ResponseHandlingException(source=httpx.TransportError()):
-            return StoreUnavailableError(_down(where, str(error.source)))
+            return StoreUnavailableError(_down(where, _redact(str(error.source), server)))
         case ResponseHandlingException():
             return StoreUnavailableError(
                 f"{where} gave an answer that is not Qdrant's ({type(error.source).__name__}). "
@@ -218,7 +226,11 @@ def _said(content: bytes) -> str:
 
 
 def _redact(text: str, server: Server) -> str:
-    return text.replace(server.api_key, "***") if server.api_key else text
+    """`text` without the key and the path of the server, which an answer may repeat."""
+    parts = urlsplit(server.url).path.split("/")
+    for secret in (server.api_key or "", *(part for part in parts if len(part) >= _KEY_CHARS)):
+        text = text.replace(secret, "***") if secret else text
+    return text
 
 
 def _code(error: grpc.RpcError) -> grpc.StatusCode:

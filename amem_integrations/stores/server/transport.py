@@ -207,7 +207,7 @@ def _retries(server: Server) -> dict[str, Any]:
         error = state.outcome.exception() if state.outcome else None
         _LOG.warning(
             "Qdrant at %s: %s at attempt %d of %d, trying again",
-            server.url,
+            server.address,
             errors.reason(error) if error else "no answer",
             state.attempt_number,
             _ATTEMPTS,
