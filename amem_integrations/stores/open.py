@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -252,7 +252,9 @@ def _open_local_mode(
                 f"{min(entries)!r}). Nothing was changed. Use another directory or collection."
             )
     if path is not None:
-        make_private_directory(path.parent)
+        with suppress(OSError):
+            # Where that fails, the client says why.
+            make_private_directory(path)
     store = open_client(
         None,
         path=path,

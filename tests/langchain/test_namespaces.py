@@ -68,7 +68,7 @@ def test_fields_of_labels_are_filled_from_the_config(
 
 def test_a_field_is_taken_from_the_context_first() -> None:
     assert resolved_in_a_graph(USERS, Context("calvin"), user_id="eve") == ("users", "calvin")
-    assert resolved_in_a_graph(USERS, {"org": "o"}, user_id="eve") == ("users", "eve")
+    assert resolved_in_a_graph("{org}", Context("calvin"), org="o") == ("o",)
     assert resolved_in_a_graph(USERS, None, user_id="eve") == ("users", "eve")
     assert resolved_in_a_graph(USERS, {"user_id": "calvin"}) == ("users", "calvin")
 
