@@ -20,7 +20,7 @@ from amem_integrations.core.io import run
 from amem_integrations.memory import build as assembly
 from amem_integrations.stores.codec import META_ID
 from amem_integrations.stores.open import Store
-from tests.private import io_of
+from tests.private import parts_of
 
 _in_this_thread = threading.local()
 _open_store = assembly.open_store
@@ -52,7 +52,7 @@ class _Kept:
 
     @property
     def _engine(self) -> Any:
-        return io_of(self.memory).engine
+        return parts_of(self.memory).store.sync
 
     def empty(self) -> bool:
         """Whether it can be used, with nothing in it."""

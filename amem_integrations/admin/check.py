@@ -25,6 +25,7 @@ from amem_integrations.stores.codec import (
     revision_from,
     revision_point,
 )
+from amem_integrations.stores.expiry import including_expired
 from amem_integrations.stores.write import FIRST_PASSAGES, passages
 
 _PAGE = 256
@@ -102,6 +103,7 @@ async def check(io: IO) -> list[Finding]:
     "unindexed": whatever is stored under that id is not found by that field. While there is
     such a thing nothing else is reported, as it would rest on what was not found.
     """
+    io = including_expired(io)
     findings: list[Finding] = []
     unindexed: list[Finding] = []
     after: str | None = None

@@ -13,6 +13,7 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note
 from amem_integrations.errors import StoreCorruptError
 from amem_integrations.stores.codec import note_from, note_point
+from amem_integrations.stores.expiry import including_expired
 from amem_integrations.stores.write import embedded_points
 
 _PAGE = 64
@@ -21,8 +22,11 @@ _PAGE = 64
 async def copy(source: IO, target: IO, progress: Callable[[int, int], None] | None = None) -> int:
     """Copy what the target does not hold yet; returns how many notes that were.
 
+    Notes that have expired and are not yet swept are copied too, and expire there.
+
     Repeating it continues after an error. Raises StoreCorruptError for a damaged note.
     """
+    source, target = including_expired(source), including_expired(target)
     total, seen, copied = await source.engine.count(EVERYTHING), 0, 0
     after: str | None = None
     while page := await source.engine.scroll(EVERYTHING, limit=_PAGE, after=after):

@@ -296,6 +296,10 @@ class _LineCodec(TextCodec):
         if kind.base in (int, float):
             number = _number(where, data, kind.base, kind.mark)
             return min(number, _HIGHEST) if kind.mark == _COUNT else number
+        if kind.base is bool:
+            if not isinstance(data, bool):
+                raise InvalidInputError(f"{where} is neither true nor false")
+            return data
         is_enum = issubclass(kind.base, StrEnum)
         choices: Any = list(kind.base) if is_enum else kind.mark
         if is_enum or choices is SOURCES:

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from amem_integrations.core.note import Note, Revision, Status
-from amem_integrations.core.status import Tier
+from amem_integrations.core.status import SHOWN, Tier
 from amem_integrations.core.usage import Usage
-from amem_integrations.formation.candidates import SHOWN
 from amem_integrations.lifecycle.confidence import confidence
 from amem_integrations.lifecycle.limits import idle_time
 from amem_integrations.lifecycle.policy import Policy

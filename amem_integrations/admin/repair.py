@@ -34,6 +34,7 @@ from amem_integrations.stores.codec import (
     revision_from,
     revision_point,
 )
+from amem_integrations.stores.expiry import including_expired
 from amem_integrations.stores.write import embedded_points
 
 _ROUNDS = 16
@@ -62,6 +63,7 @@ async def repair(io: IO, analyst: str, findings: Iterable[Finding] | None = None
     each is a revision of kind "repaired" or "retracted". Left-over records are deleted, derived
     fields and vectors made anew, indexes filled again. A formed note that says nothing becomes raw.
     """
+    io = including_expired(io)
     suspects = list(await check(io) if findings is None else findings)
     if unindexed := [finding for finding in suspects if finding.what == UNINDEXED]:
         for finding in unindexed:

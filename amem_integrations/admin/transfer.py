@@ -25,6 +25,7 @@ from amem_integrations.core.note import Note, Status
 from amem_integrations.core.status import NEW
 from amem_integrations.errors import InvalidInputError, InvalidLineError, StoreError
 from amem_integrations.revisions.entry import Entry, entry_of, keys_of, records_of
+from amem_integrations.revisions.forget import make_way
 from amem_integrations.revisions.retract import retract
 from amem_integrations.stores.codec import as_read, revision_point
 from amem_integrations.stores.read import load
@@ -269,7 +270,10 @@ class _Import:
             return {}
         points = await embedded_points(self._io, [entry.note for entry in entries])
         records = [revision_point(entry.note, each) for entry in entries for each in entry.older]
-        refused = await self._io.engine.insert([*points, *records])
+        points += records
+        refused = await self._io.engine.insert(points)
+        refused, unformed = await make_way(self._io, points, refused, self._analyst)
+        self._count(unformed=tuple(unformed.get(self.namespace, ())))
         return await self._load(sorted(refused & {entry.note.id for entry in entries}))
 
     async def _put(self, stored: Entry, given: Entry, present: Collection[str]) -> None:

@@ -29,6 +29,7 @@ from amem_integrations.core.analysis import (
     Turn,
     Understanding,
 )
+from amem_integrations.core.caches import Caches
 from amem_integrations.core.engine import Engine, SparseVector, Vector
 from amem_integrations.core.note import Note, as_utc
 from amem_integrations.errors import AnalysisError
@@ -180,6 +181,12 @@ class Clock:
             self._last = now if least - now > _SET_BACK else max(now, least)
             return self._last
 
+    def peek(self) -> datetime:
+        """Return the time, without any effect on the times that are told later."""
+        with self._lock:
+            now = as_utc(self._source())
+            return now if self._last - now > _SET_BACK else max(now, self._last)
+
 
 class Runnable(Protocol):
     """What LangChain calls a Runnable: the formation graph, for one."""
@@ -197,6 +204,11 @@ class IO(Protocol):
 
     @property
     def sparse(self) -> SparseEncoder: ...
+
+    @property
+    def caches(self) -> Caches:
+        """What objects of this process keep of the store's notes."""
+        ...
 
     def now(self) -> datetime: ...
 
@@ -231,6 +243,7 @@ class SyncIO:
     embedder: Embedder
     chat_model: ChatModel | None = None
     now: Callable[[], datetime] = field(default_factory=Clock)
+    caches: Caches = field(default_factory=Caches)
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         return self.embedder.embed_documents(list(texts))
@@ -271,6 +284,7 @@ class AsyncIO:
     embedder: Embedder
     chat_model: ChatModel | None = None
     now: Callable[[], datetime] = field(default_factory=Clock)
+    caches: Caches = field(default_factory=Caches)
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         return await self.embedder.aembed_documents(list(texts))

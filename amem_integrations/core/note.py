@@ -176,7 +176,8 @@ class Note:
             and nothing else is; without texts no query finds the note. None: content and
             understanding are embedded.
         ttl: how long it is kept after it was last written or read.
-        expires_at: when it expires.
+        expires_at: when it expires. After that nothing finds it, and sweeping removes it.
+        refresh_on_read: whether being recalled starts `ttl` anew; None: yes.
         status: see `Status`.
         attempts: how many formations failed.
         last_error: why the last one failed.
@@ -218,6 +219,7 @@ class Note:
     parts: tuple[Annotated[int, Bounds(1, 2**53)], ...] | None = None
     ttl: timedelta | None = None
     expires_at: datetime | None = None
+    refresh_on_read: bool | None = None
     status: Status = Status.RAW
     attempts: Count = 0
     last_error: str | None = None

@@ -86,6 +86,9 @@ class Status(StrEnum):
     ARCHIVED = "archived"
 
 
+SHOWN = (Status.RAW, Status.PLAIN, Status.FORMED, Status.PARKED)
+"""Those of the notes that recall finds."""
+
 TRANSITIONS: Mapping[Status, frozenset[Status]] = {
     # Back to plain by undoing what a note did to others.
     Status.RAW: frozenset(Status) - {Status.ARCHIVED},

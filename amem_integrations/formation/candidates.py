@@ -15,6 +15,7 @@ from amem_integrations.core.filters import Condition, Not, Range, both, ids, mat
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Status
+from amem_integrations.core.status import SHOWN
 from amem_integrations.formation.state import (
     CandidateRef,
     Run,
@@ -26,7 +27,6 @@ from amem_integrations.stores.codec import micros, within
 from amem_integrations.stores.read import recent
 from amem_integrations.stores.write import passages, sparse_text, understanding
 
-SHOWN = (Status.RAW, Status.PLAIN, Status.FORMED, Status.PARKED)
 ENOUGH = 100
 """How many random pairs tell which similarity is usual."""
 _LINKABLE = match("status", Status.RAW, Status.FORMED, Status.PARKED)

@@ -22,6 +22,7 @@ from amem_integrations.formation.state import (
 from amem_integrations.formation.steps import failure
 from amem_integrations.formation.worker import Batch
 from amem_integrations.llms.failures import is_interrupt
+from amem_integrations.revisions.forget import make_way
 from amem_integrations.stores.read import load
 from amem_integrations.stores.write import FIRST_PASSAGES, embedded_points
 
@@ -62,7 +63,11 @@ class Pipeline:
 
 
 async def accept(
-    io: IO, notes: Sequence[Note], context: RunContext, leased: Mapping[str, Any]
+    pipeline: Pipeline,
+    io: IO,
+    notes: Sequence[Note],
+    context: RunContext,
+    leased: Mapping[str, Any],
 ) -> list[Note]:
     """Store raw notes of one namespace; those whose id is taken are returned as they are stored.
 
@@ -79,6 +84,9 @@ async def accept(
                 point.payload.update(leased)
         taken = await io.engine.insert(points)
         if taken:
+            taken, unformed = await make_way(io, points, taken, pipeline.analyst_name)
+            if any(unformed.values()):
+                pipeline.wake()
             stored |= await load(io, taken, notes[0].namespace)
         context.notes.update((note.id, note) for note in new if note.id not in taken)
         context.vectors.update((p.id, [*p.dense]) for p in points if p.id not in taken)

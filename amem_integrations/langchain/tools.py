@@ -158,12 +158,12 @@ class _MemoryTools(Adapter):
                 namespace=labels,
                 k=_WINDOW * math.ceil((offset + limit) / _WINDOW),
                 filter=filter,
+                page=slice(offset, offset + limit),
                 **self._recall,
             )
-            page = hits[offset : offset + limit]
-            packed = pack(page, self._token_budget, ids=True)
-            self._wiring.recalls.shown(labels, page, packed)
-            left_out = sum(hit.note.id not in packed for hit in page)
+            packed = pack(hits, self._token_budget, ids=True)
+            self._wiring.recalls.shown(labels, hits, packed)
+            left_out = sum(hit.note.id not in packed for hit in hits)
             if left_out:
                 packed = f"{packed}\n{_LEFT_OUT.format(left_out)}".strip()
             return packed or _NOTHING
@@ -197,7 +197,6 @@ class _MemoryTools(Adapter):
                 await add(self._wiring, io, [item], labels, self._formation)
                 return f"Updated memory {id}"
             forgotten = await forget(io, id, labels, self._wiring.analyst_name, duplicates=True)
-            self._wiring.recalls.drop(labels)
             unformed = {labels: forgotten.unformed}
             await have_formed(self._wiring, io, self._formation, unformed=unformed)
             return f"Deleted memory {id}"

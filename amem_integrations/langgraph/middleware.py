@@ -5,8 +5,6 @@ state; after the agent the turn is remembered. A memory that fails never fails t
 """
 
 import logging
-import threading
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -39,6 +37,7 @@ from amem_integrations.memory.search import find
 from amem_integrations.memory.turns import add_turn
 from amem_integrations.recall.prompt import pack, shown_in
 from amem_integrations.recall.signals import check_relevance
+from amem_integrations.recall.turns import TurnRecalls
 
 _LOG = logging.getLogger(__name__)
 
@@ -48,7 +47,6 @@ _FORMATION: dict[Write, Formation] = {
     "after_agent": "inline",
     "off": "off",
 }
-_MAX_TURNS = 1024
 
 
 class _Turn(NamedTuple):
@@ -56,6 +54,18 @@ class _Turn(NamedTuple):
     thread: str | None
     message_id: str
     question: str
+
+    @property
+    def conversation(self) -> str | None:
+        """What has one turn at a time; without a thread, each message is by itself."""
+        return self.message_id if self.thread is None else self.thread
+
+
+class _Recalled(NamedTuple):
+    """The block of notes for the prompt, and its hits if the memory learns from their use."""
+
+    packed: str
+    hits: list[Hit]
 
 
 class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
@@ -142,8 +152,7 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
             if review
             else None
         )
-        self._recalled: OrderedDict[_Turn, tuple[str, list[Hit]]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._recalled: TurnRecalls[_Recalled] = TurnRecalls()
         self._warned = False
 
     def wrap_model_call(
@@ -153,7 +162,11 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> ModelResponse[Any]:
         """Call the model with the recalled notes."""
         recalled = self._recall(request.messages)
-        return handler(_insert(self._offer_tools(request), recalled))
+        try:
+            return handler(_insert(self._offer_tools(request), recalled))
+        except BaseException:
+            self._drop(request.messages)
+            raise
 
     async def awrap_model_call(
         self,
@@ -162,7 +175,11 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> ModelResponse[Any]:
         """`wrap_model_call`, awaited."""
         recalled = await self._arecall(request.messages)
-        return await handler(_insert(self._offer_tools(request), recalled))
+        try:
+            return await handler(_insert(self._offer_tools(request), recalled))
+        except BaseException:
+            self._drop(request.messages)
+            raise
 
     @sync_form
     async def after_agent(self, io: IO, state: AgentState[Any], runtime: Runtime[Any]) -> None:
@@ -176,7 +193,7 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
         elif self._formation != "off":
             await self._remember(io, state["messages"])
         if turn is not None and _LOG.isEnabledFor(logging.INFO):
-            _LOG.info("%s", self._wiring.recalls.last(turn.namespace))
+            _LOG.info("%s", self._wiring.recalls.last(turn.namespace, io.now()))
 
     aafter_agent = async_form(after_agent)  # pyright: ignore[reportAssignmentType]
 
@@ -207,23 +224,30 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
         turn = self._turn(messages)
         if turn is None:
             return ""
-        with self._lock:
-            recalled = self._recalled.get(turn)
+        try:
+            recalled = await self._recalled.get(io, turn.namespace, turn.conversation, turn)
+        except Exception as error:
+            # Whether these notes may still be shown is not known.
+            self._fail("recall", error)
+            return ""
         if recalled is None:
             recalled = await self._search(io, turn, note_keys(messages, turn.thread))
-            with self._lock:
-                self._recalled[turn] = recalled
-                while len(self._recalled) > _MAX_TURNS:
-                    self._recalled.popitem(last=False)
-        return recalled[0]
+        return recalled.packed
 
     _arecall = async_form(_recall)
 
-    async def _search(self, io: IO, turn: _Turn, shown: list[str]) -> tuple[str, list[Hit]]:
-        """Return the block of notes, and its hits if the memory learns from their use.
+    def _drop(self, messages: Sequence[AnyMessage]) -> None:
+        """Drop what was recalled for a turn that failed; it is recalled anew if it goes on."""
+        turn = self._turn(messages)
+        if turn is not None:
+            self._recalled.pop(turn.namespace, turn.conversation)
+
+    async def _search(self, io: IO, turn: _Turn, shown: list[str]) -> _Recalled:
+        """Recall for the turn, and keep that until it ends.
 
         shown: the keys of notes that the messages show anyway.
         """
+        drops = io.caches.drops
         unseen = {"key": {"$nin": shown}, "$not": {"source_id": {"$in": shown}}} if shown else None
         try:
             hits = await find(
@@ -236,17 +260,22 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
             )
             packed = pack(hits, self._token_budget)
             self._wiring.recalls.shown(turn.namespace, hits, packed)
-            return packed, [] if self._wiring.policy is None else shown_in(hits, packed)
         except Exception as error:
             self._fail("recall", error)
-            return "", []
+            hits, packed = [], ""
+        hits = shown_in(hits, packed)
+        recalled = _Recalled(packed, [] if self._wiring.policy is None else hits)
+        self._recalled.keep(
+            io.caches, drops, turn.namespace, turn.conversation, turn, hits, recalled
+        )
+        return recalled
 
     async def _report_use(self, io: IO, turn: _Turn, messages: Sequence[AnyMessage]) -> None:
         """Report which of the recalled notes the answer used."""
-        with self._lock:
-            _, hits = self._recalled.pop(turn, ("", []))
-        if not hits:
+        recalled = self._recalled.pop(turn.namespace, turn.conversation)
+        if recalled is None or not recalled.hits:
             return
+        hits = recalled.hits
         *_, answer = last_turn(messages)
         text = str(answer.text)
         try:

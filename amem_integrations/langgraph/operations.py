@@ -38,14 +38,15 @@ from amem_integrations.memory.items import LONGEST_TTL, address_id, item_note, v
 from amem_integrations.memory.operations import Wiring
 from amem_integrations.recall.search import Meets, check_counts, nearest, newest, search
 from amem_integrations.recall.signals import RecallOptions
-from amem_integrations.revisions.forget import is_expired, not_expired, renew
+from amem_integrations.revisions.forget import renew
 from amem_integrations.stores.codec import under
+from amem_integrations.stores.expiry import including_expired
 from amem_integrations.stores.filters import match as filters
 from amem_integrations.stores.filters.language import Exists, Field, Negation, Or
 from amem_integrations.stores.read import namespaces, notes_by_id
 
 Fields: TypeAlias = Sequence[str]
-_Read: TypeAlias = Callable[[IO, datetime | None, dict[str, Note]], Coroutine[Any, Any, list[Any]]]
+_Read: TypeAlias = Callable[[IO, dict[str, Note]], Coroutine[Any, Any, list[Any]]]
 
 _NO_VALUE = Negation(Exists(Field(("value",))))
 # Items with equal texts are different items.
@@ -57,11 +58,17 @@ class Settings:
     """fields: the paths that are indexed unless a put says otherwise.
 
     omit_expired: whether expired items are hidden until they are swept.
+    refresh: whether being recalled starts an item's time anew.
     """
 
     fields: Fields
     formation: Formation
     omit_expired: bool
+    refresh: bool
+
+    def seen(self, io: IO) -> IO:
+        """Return an io that reads what this store shows."""
+        return io if self.omit_expired else including_expired(io)
 
 
 async def run_batch(wiring: Wiring, io: IO, settings: Settings, ops: Iterable[Op]) -> list[Result]:
@@ -95,16 +102,16 @@ async def run_batch(wiring: Wiring, io: IO, settings: Settings, ops: Iterable[Op
                 if op.value is None:
                     deleted[id] = namespace
                 else:
-                    puts[id] = _item(op, namespace, settings.fields, io.now())
+                    puts[id] = _item(op, namespace, settings, io.now())
             case _:
                 raise InvalidInputError(f"Unknown operation: {type(op).__name__}.")
     results: list[Result] = [None] * count
-    now = io.now() if settings.omit_expired else None
+    seen = settings.seen(io)
     refreshed: dict[str, Note] = {}
-    notes = await notes_by_id(io, {id for id, _ in gets.values()})
+    notes = await notes_by_id(seen, {id for id, _ in gets.values()})
     for place, (id, refresh) in gets.items():
         note = notes.get(id)
-        if note is not None and (now is None or not is_expired(note, now)):
+        if note is not None:
             results[place] = Item(
                 value=value_of(note),
                 key=note.key,
@@ -114,7 +121,7 @@ async def run_batch(wiring: Wiring, io: IO, settings: Settings, ops: Iterable[Op
             )
             if refresh:
                 refreshed[id] = note
-    found = await io.gather(*(read(io, now, refreshed) for read in reads.values()))
+    found = await seen.gather(*(read(seen, refreshed) for read in reads.values()))
     for place, result in zip(reads, found, strict=True):
         results[place] = result
     await renew(io, refreshed.values())
@@ -135,7 +142,7 @@ async def search_links(io: IO, settings: Settings, op: SearchOp, hops: int) -> l
     if query is None:
         raise InvalidInputError("Following links needs a query; say what to look for.")
     hits = await search(
-        io,
+        settings.seen(io),
         query,
         namespace=namespace,
         k=op.offset + op.limit,
@@ -143,9 +150,6 @@ async def search_links(io: IO, settings: Settings, op: SearchOp, hops: int) -> l
         filter=to_note_filter(op.filter) if op.filter else None,
         options=_NO_FOLDING,
     )
-    if settings.omit_expired:
-        now = io.now()
-        hits = [hit for hit in hits if not is_expired(hit.note, now)]
     hits = hits[op.offset :]
     if op.refresh_ttl:
         await renew(io, [hit.note for hit in hits])
@@ -169,15 +173,17 @@ def parse_namespace(labels: Iterable[str], *, prefix: bool = False) -> Namespace
 # -- writing ---------------------------------------------------------------------------------
 
 
-def _item(op: PutOp, namespace: Namespace, fields: Fields, now: datetime) -> Note:
+def _item(op: PutOp, namespace: Namespace, settings: Settings, now: datetime) -> Note:
     if not isinstance(op.value, Mapping):
         raise InvalidInputError(f"A value is a dict; got {type(op.value).__name__}.")
     value_json = json_value.dumps("value", dict(op.value))
     value = json_value.loads(value_json)
-    texts = [text for path in _paths(op.index, fields) for text in get_text_at_path(value, path)]
-    return item_note(
+    paths = _paths(op.index, settings.fields)
+    texts = [text for path in paths for text in get_text_at_path(value, path)]
+    note = item_note(
         namespace, str(op.key), value_json, map(_clean, texts), now=now, ttl=_ttl(op.ttl)
     )
+    return note if settings.refresh or note.ttl is None else replace(note, refresh_on_read=False)
 
 
 def _paths(index: object, fields: Fields) -> Fields:
@@ -247,10 +253,8 @@ async def _search(
     query: str | None,
     meets: Meets | None,
     io: IO,
-    now: datetime | None,
     refreshed: dict[str, Note],
 ) -> list[SearchItem]:
-    where = _unexpired(where, now)
     found: list[tuple[Note, float | None]]
     if query is None:
         notes = await newest(io, where, limit=op.limit, offset=op.offset, meets=meets)
@@ -279,10 +283,10 @@ def _check_listing(op: ListNamespacesOp) -> _Read:
 
 
 async def _list_namespaces(
-    op: ListNamespacesOp, io: IO, now: datetime | None, refreshed: dict[str, Note]
+    op: ListNamespacesOp, io: IO, refreshed: dict[str, Note]
 ) -> list[Namespace]:
     conditions = op.match_conditions or ()
-    where = _unexpired(under(_literal_prefix(conditions)), now)
+    where = under(_literal_prefix(conditions))
     found = {
         namespace[: op.max_depth]
         for namespace in await namespaces(io, where)
@@ -309,7 +313,3 @@ def _matches(namespace: Namespace, condition: MatchCondition) -> bool:
     start = 0 if condition.match_type == "prefix" else len(namespace) - len(path)
     labels = namespace[start : start + len(path)]
     return all(wanted in ("*", label) for wanted, label in zip(path, labels, strict=True))
-
-
-def _unexpired(where: Condition, now: datetime | None) -> Condition:
-    return where if now is None else both(where, not_expired(now))

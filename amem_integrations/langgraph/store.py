@@ -283,8 +283,9 @@ class AMemStore(Adapter, BaseStore):
 
     @property
     def _settings(self) -> Settings:
-        omit = bool((self.ttl_config or {}).get("omit_expired"))
-        return Settings(self._fields, self._formation, omit)
+        ttl: TTLConfig = self.ttl_config or {}
+        omit, refresh = bool(ttl.get("omit_expired")), ttl.get("refresh_on_read", True)
+        return Settings(self._fields, self._formation, omit, bool(refresh))
 
 
 class _Sweeper:

@@ -10,8 +10,7 @@ from amem_integrations.core.filters import Not, both, match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note
-from amem_integrations.core.status import Tier
-from amem_integrations.formation.candidates import SHOWN
+from amem_integrations.core.status import SHOWN, Tier
 from amem_integrations.lifecycle.confidence import confidence, confirmed_at
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
 from amem_integrations.lifecycle.tenure import SETTLED

@@ -18,8 +18,8 @@ from amem_integrations.core.filters import match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, encode
 from amem_integrations.core.note import Note
+from amem_integrations.core.status import SHOWN
 from amem_integrations.errors import NoteNotFoundError
-from amem_integrations.formation.candidates import SHOWN
 from amem_integrations.lifecycle.audits import audit, audit_due
 from amem_integrations.lifecycle.co_use import clusters_of, echo_index, link_co_used
 from amem_integrations.lifecycle.feedback import Occasions, count_uses

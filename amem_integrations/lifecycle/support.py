@@ -15,7 +15,8 @@ from amem_integrations.core.filters import match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import OPPOSING, REPEATS, Note, Status
-from amem_integrations.formation.candidates import SHOWN, usual_cosines
+from amem_integrations.core.status import SHOWN
+from amem_integrations.formation.candidates import usual_cosines
 from amem_integrations.lifecycle.confidence import voice_of
 from amem_integrations.lifecycle.feedback import Occasions, write_life
 from amem_integrations.lifecycle.policy import Policy

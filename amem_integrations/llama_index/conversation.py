@@ -55,7 +55,6 @@ class Conversation(Memory, Forms):
     _notes: AMemNotes = PrivateAttr()
     _session: Session | None = PrivateAttr(default=None)
     _turn: int = PrivateAttr(default=0)
-    _recalled: tuple[tuple[int, str], list[ContentBlock]] | None = PrivateAttr(default=None)
     _managing: Any = PrivateAttr(default_factory=threading.Lock)
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
 
@@ -205,11 +204,7 @@ class Conversation(Memory, Forms):
                 partial(admin.forget_where, of_session, namespace=self.namespace)
             )
 
-        try:
-            return await perform(forget)
-        finally:
-            # What was recalled meanwhile is not shown again.
-            self._turn += 1
+        return await perform(forget)
 
     aforget = async_form(forget)
 
@@ -244,8 +239,9 @@ class Conversation(Memory, Forms):
         history: list[ChatMessage],
         messages: list[ChatMessage],
     ) -> list[ContentBlock]:
-        turn, recalled = (self._turn, question), self._recalled
-        if recalled is None or recalled[0] != turn:
+        turn = self._turn, question
+        text = await self._notes.recalled(perform, turn)
+        if text is None:
             session = await self._known_session()
             # Notes that the chat shows anyway are skipped.
             shown = session.keys(spoken_in(history, self.roles))
@@ -259,9 +255,9 @@ class Conversation(Memory, Forms):
                 token_budget=min(self.max_tokens, self.token_limit - used),
                 count_tokens=self._estimate_token_count,
                 filter=where,
+                turn=turn,
             )
-            self._recalled = recalled = turn, self._render(text)
-        return [block.model_copy() for block in recalled[1]]
+        return self._render(text)
 
     def _render(self, text: str) -> list[ContentBlock]:
         if not text:

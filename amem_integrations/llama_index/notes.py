@@ -10,14 +10,14 @@ import logging
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 from llama_index_instrumentation import get_dispatcher
 
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Hit, check_content
+from amem_integrations.core.note import Hit, check_content, note_id
 from amem_integrations.errors import InvalidInputError, StoreError, loggable
 from amem_integrations.formation.pipeline import Formation
 from amem_integrations.lifecycle.feedback import feedback_from_reply
@@ -26,6 +26,7 @@ from amem_integrations.memory.attachments import Captioning, Enclosed, Item, Utt
 from amem_integrations.memory.operations import Wiring, add
 from amem_integrations.memory.search import find
 from amem_integrations.recall.prompt import pack, shown_in
+from amem_integrations.recall.turns import TurnRecalls
 
 _LOG = logging.getLogger(__name__)
 _dispatcher = get_dispatcher(__name__)
@@ -82,6 +83,19 @@ class AMemNotes:
         self._captioning = captioning
         self._lock = threading.Lock()
         self._shown: tuple[str, list[Hit]] = ("", [])
+        self._turns: TurnRecalls[str] = TurnRecalls()
+
+    async def recalled(self, perform: Perform, turn: Hashable) -> str | None:
+        """Return what `recall` gave for this turn; None if notes of it went since."""
+
+        async def look(wiring: Wiring, io: IO) -> str | None:
+            return await self._turns.get(io, self.namespace, None, turn)
+
+        try:
+            return await perform(look)
+        except Exception as error:
+            self._fail("recall", error)
+            return ""
 
     @_dispatcher.span
     async def recall(
@@ -92,22 +106,32 @@ class AMemNotes:
         token_budget: int,
         count_tokens: Callable[[str], int],
         filter: Mapping[str, Any] | None = None,
+        turn: Hashable = None,
     ) -> str:
-        """Return the notes that answer the question, as fenced data for a prompt; "" for none."""
+        """Return the notes that answer the question, as fenced data for a prompt; "" for none.
+
+        turn: for which `recalled` gives the same again; None for none.
+        """
         if not question.strip() or token_budget <= 0:
             return ""
 
         async def search(wiring: Wiring, io: IO) -> str:
+            io.caches.add(self.drop)
+            drops = io.caches.drops
             hits = await find(
                 wiring, io, question, namespace=self.namespace, filter=filter, **self._recall
             )
             packed = pack(
                 hits, token_budget, count_tokens=lambda text: count_tokens(_harmless(text))
             )
+            shown = shown_in(hits, packed)
             # Only a memory with a policy learns from the use of its notes.
-            self._shown = question, [] if wiring.policy is None else shown_in(hits, packed)
+            learns = wiring.policy is not None and drops == io.caches.drops
+            self._shown = question, shown if learns else []
             packed = _harmless(packed)
             wiring.recalls.shown(self.namespace, hits, packed)
+            if turn is not None:
+                self._turns.keep(io.caches, drops, self.namespace, None, turn, shown, packed)
             return packed
 
         try:
@@ -193,6 +217,7 @@ class AMemNotes:
 
     async def _try(self, perform: Perform, items: list[Item]) -> Exception | None:
         async def write(wiring: Wiring, io: IO) -> None:
+            io.caches.add(self.drop)
             await add(wiring, io, items, self.namespace, self._formation)
 
         try:
@@ -204,6 +229,15 @@ class AMemNotes:
     def forget_waiting(self) -> None:
         with self._lock:
             self.waiting = []
+
+    def drop(self, namespace: Namespace, ids: Collection[str] = ()) -> None:
+        """Drop what is kept of notes that went, so that no later write brings them back."""
+        if namespace != self.namespace:
+            return
+        with self._lock:
+            self._shown = "", []
+            left = [item for item in self.waiting if ids]
+            self.waiting = [item for item in left if note_id(namespace, item["key"]) not in ids]
 
     def _take(self, items: list[Item]) -> list[Item]:
         with self._lock:

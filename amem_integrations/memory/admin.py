@@ -51,9 +51,7 @@ class Admin(MemoryPart):
         wiring = self._wiring
         namespace = as_namespace(namespace)
         wiring.settings.ledger.forget(namespace)
-        forgotten = await forget_namespace(io, namespace)
-        wiring.recalls.drop(namespace)
-        return forgotten
+        return await forget_namespace(io, namespace)
 
     @sync_form
     async def forget_where(
@@ -79,7 +77,6 @@ class Admin(MemoryPart):
         wiring = self._wiring
         namespace = as_namespace(namespace)
         forgotten = await forgetting.forget_where(io, filter, namespace, wiring.analyst_name)
-        wiring.recalls.drop(namespace)
         await pipeline.have_formed(
             wiring, io, wiring.formation, unformed={namespace: forgotten.unformed}
         )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from amem_integrations.analysts.llm import LLMAnalyst
 from amem_integrations.analysts.statistical import StatisticalAnalyst
+from amem_integrations.core.caches import Caches, caches_of
 from amem_integrations.core.io import IO, AsyncIO, Clock, Runnable, SyncIO, run
 from amem_integrations.core.note import Note
 from amem_integrations.core.usage import Ledger
@@ -31,7 +32,9 @@ from amem_integrations.llms.chat_models import resolve_chat_model
 from amem_integrations.llms.failures import Deadline
 from amem_integrations.memory.operations import Wiring
 from amem_integrations.memory.options import Options
+from amem_integrations.recall.last import Recalls
 from amem_integrations.recall.rerank import reranking_by
+from amem_integrations.stores.expiry import LiveEngine
 from amem_integrations.stores.open import Encoders, Store, is_there, open_store
 from amem_integrations.stores.usage import save_usage
 
@@ -62,6 +65,15 @@ def _is_made(options: Options) -> bool:
     )
 
 
+def _caches(options: Options, store: Store) -> Caches:
+    """Return the caches over the store, also those of other memories that have it open."""
+    if options.location is None:
+        return caches_of(None)
+    if isinstance(options.location, Store):
+        return caches_of(f"store {id(options.location)}")
+    return caches_of(f"{store.location} {options.collection}")
+
+
 class MemoryParts:
     """The store, the two forms of io, the formation graph and the worker of one memory."""
 
@@ -80,7 +92,7 @@ class MemoryParts:
             if chat_model is None
             else LLMAnalyst(name=chat_model.name, instructions=formation.instructions)
         )
-        now = Clock(options.clock)
+        self.clock = now = Clock(options.clock)
         policy = policy_of(options.lifecycle)
         self.settings = Settings(
             analyst,
@@ -109,8 +121,14 @@ class MemoryParts:
             prefer_grpc=options.server_options.prefer_grpc,
             grpc_port=options.server_options.grpc_port,
         )
-        self.sync = SyncIO(self.store.sync, sparse, embedder, chat_model, now)
-        self.asynchronous = AsyncIO(self.store.asynchronous, sparse, embedder, chat_model, now)
+        caches = _caches(options, self.store)
+        engine = LiveEngine(self.store.sync, now.peek)
+        same = self.store.asynchronous is self.store.sync
+        awaited = engine if same else LiveEngine(self.store.asynchronous, now.peek)
+        self.sync = SyncIO(engine, sparse, embedder, chat_model, now, caches)
+        self.asynchronous = AsyncIO(awaited, sparse, embedder, chat_model, now, caches)
+        recalls = Recalls()
+        caches.add(recalls.drop)
         self.wiring = Wiring(
             settings=self.settings,
             formation=options.formation,
@@ -121,6 +139,7 @@ class MemoryParts:
             reranking=reranking,
             policy=policy,
             covers=embedder.covers,
+            recalls=recalls,
         )
         # Statistics wait for nothing, so more threads would only be in each other's way.
         self.concurrency = 1 if chat_model is None else formation.concurrency

@@ -468,7 +468,7 @@ class AgenticMemory(MemoryPart):
 
         It counts searches of this object, of adapters and of tools, in any thread. It is kept in
         the process for about 100 namespaces. None if there is no search, it failed, or a note of
-        the namespace was forgotten since.
+        the namespace was forgotten, archived or past its time since.
 
         Examples:
             >>> _ = memory.add("The boat is called Susie")
@@ -476,7 +476,8 @@ class AgenticMemory(MemoryPart):
             >>> print(memory.last_recall())
             recalled 1 note in ... ms
         """
-        return self._wiring.recalls.last(as_namespace(namespace))
+        namespace = as_namespace(namespace)
+        return self._wiring.recalls.last(namespace, self._parts.clock.peek())
 
     # -- reading -------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from amem_integrations.formation.pipeline import Formation, have_formed
 from amem_integrations.memory.operations import Wiring
 from amem_integrations.revisions import forget as forgetting
 from amem_integrations.revisions.archive import restore
-from amem_integrations.revisions.forget import forget
+from amem_integrations.revisions.forget import forget, make_way
 from amem_integrations.revisions.update import overwrite
 from amem_integrations.stores.read import notes_by_id
 from amem_integrations.stores.write import (
@@ -115,13 +115,16 @@ async def write(
     unformed: dict[Namespace, list[str]] = {}
     for id, namespace in deleted.items():
         forgotten = await forget(io, id, namespace, wiring.analyst_name)
-        wiring.recalls.drop(namespace)
         unformed.setdefault(namespace, []).extend(forgotten.unformed)
     written: list[Note] = []
     for chunk in _chunks(puts):
         stored = await notes_by_id(io, (note.id for note in chunk))
         new = [note for note in chunk if note.id not in stored]
-        taken = await io.engine.insert(await embedded_points(io, new, known=vectors))
+        points = await embedded_points(io, new, known=vectors)
+        taken = await io.engine.insert(points)
+        taken, again = await make_way(io, points, taken, wiring.analyst_name)
+        for namespace, ids in again.items():
+            unformed.setdefault(namespace, []).extend(ids)
         for note in chunk:
             if note.id in stored or note.id in taken:
                 note, taken_back = await overwrite(
@@ -135,8 +138,6 @@ async def write(
 async def sweep(wiring: Wiring, io: IO, formation: Formation) -> int:
     """Forget every expired note; returns how many."""
     swept = await forgetting.sweep(io, wiring.analyst_name)
-    for namespace in swept.unformed:
-        wiring.recalls.drop(namespace)
     await have_formed(wiring, io, formation, unformed=swept.unformed)
     return swept.notes
 

@@ -146,7 +146,8 @@ async def add(
         for start in range(0, len(notes), _CHUNK):
             chunk = notes[start : start + _CHUNK]
             known = RunContext()
-            stored = await pipeline.accept(io, chunk, known, queue.lease(io) if inline else {})
+            leased = queue.lease(io) if inline else {}
+            stored = await pipeline.accept(wiring, io, chunk, known, leased)
             written |= known.notes
             pairs = list(zip(chunk, stored, strict=True))
             for at in range(0, len(pairs), wiring.at_once):
@@ -356,7 +357,6 @@ async def forget(
     forgotten = await forgetting.forget(
         io, note_id, namespace, wiring.analyst_name, duplicates=duplicates
     )
-    wiring.recalls.drop(namespace)
     await have_formed(wiring, io, wiring.formation, unformed={namespace: forgotten.unformed})
     return forgotten
 

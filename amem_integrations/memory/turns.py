@@ -19,7 +19,7 @@ from amem_integrations.memory.operations import NamespaceLike, Wiring, contest_l
 from amem_integrations.memory.options import check_choice
 from amem_integrations.revisions import update
 from amem_integrations.revisions.archive import restore
-from amem_integrations.revisions.forget import forget
+from amem_integrations.revisions.forget import forget, make_way
 from amem_integrations.revisions.retract import retract
 from amem_integrations.stores.read import existing, load, reload_notes, with_links
 from amem_integrations.stores.write import FIRST_PASSAGES, embedded_points
@@ -91,7 +91,6 @@ async def add_turn(
     else:
         for note in stored:
             forgotten = await forget(io, note.id, note.namespace, wiring.analyst_name)
-            wiring.recalls.drop(note.namespace)
             await have_formed(wiring, io, formation, unformed={note.namespace: forgotten.unformed})
         ideas = await _store_turn(wiring, io, turn, formation)
         await have_formed(wiring, io, formation, (idea.note for idea in ideas))
@@ -132,7 +131,9 @@ async def _store_turn(wiring: Wiring, io: IO, turn: Note, formation: Formation) 
     for point in points:
         if formation == "inline" and point.payload["status"] == Status.RAW:
             point.payload.update(queue.lease(io))
-    await io.engine.insert(points)
+    taken = await io.engine.insert(points)
+    _, unformed = await make_way(io, points, taken, wiring.analyst_name)
+    await have_formed(wiring, io, formation, unformed=unformed)
     targets = {link.to for note in notes for link in note.outgoing}
     for gone in targets - await existing(io, sorted(targets), turn.namespace):
         # Forgotten since it was found; what repeats it is now the first to say it.

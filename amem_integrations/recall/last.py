@@ -1,18 +1,22 @@
 """The last search of each namespace, and the cost of formation since: `last_recall`.
 
 It is kept in the process for a bounded number of namespaces, and dropped when a note of the
-namespace is forgotten. Adapters that pack hits for a prompt report that by `shown`.
+namespace is forgotten, archived or past its time. Adapters that pack hits for a prompt report that
+by `shown`.
 """
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
+from amem_integrations.core.caches import Caches
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Hit
 from amem_integrations.core.usage import Ledger, Tally, Usage
 from amem_integrations.core.values import estimate_tokens
+from amem_integrations.stores.expiry import is_expired
 
 _MOST = 128
 _MOST_CHARS = 4_000_000
@@ -77,18 +81,12 @@ class Recalls:
         self._lock = threading.Lock()
         self._kept: OrderedDict[Namespace, tuple[Recall, Tally]] = OrderedDict()
         self._chars = 0
-        self._drops = 0
 
-    @property
-    def drops(self) -> int:
-        """How often a recall was dropped; read it before a search, and pass it to `keep`."""
-        return self._drops
-
-    def keep(self, recall: Recall, ledger: Ledger, drops: int) -> None:
-        """Keep the last recall, unless something was forgotten during the search."""
+    def keep(self, recall: Recall, ledger: Ledger, caches: Caches, drops: int) -> None:
+        """Keep the last recall, unless something was dropped since `drops` was read."""
         with self._lock:
             self._take(recall.namespace)
-            if drops == self._drops:
+            if drops == caches.drops:
                 self._put(recall, ledger.watch(recall.namespace))
 
     def shown(self, namespace: Namespace, hits: Sequence[Hit], packed: str) -> None:
@@ -102,9 +100,13 @@ class Recalls:
                 self._take(namespace)
                 self._put(replace(recall, hits=tuple(hits), packed=packed), tally)
 
-    def last(self, namespace: Namespace) -> Recall | None:
+    def last(self, namespace: Namespace, now: datetime) -> Recall | None:
+        """Return the last recall; None if there is none, or if a note of it has expired."""
         with self._lock:
             if namespace not in self._kept:
+                return None
+            if any(is_expired(hit.note, now) for hit in self._kept[namespace][0].hits):
+                self._take(namespace)
                 return None
             recall, tally = self._kept[namespace]
             return replace(recall, formed=tally.formed, usage=tally.usage)
@@ -114,10 +116,9 @@ class Recalls:
         with self._lock:
             self._take(namespace)
 
-    def drop(self, namespace: Namespace) -> None:
-        """Drop the recall of a namespace of which something was forgotten."""
+    def drop(self, namespace: Namespace, ids: Collection[str] = ()) -> None:
+        """Drop the recall of a namespace of which notes went, as its question may tell of them."""
         with self._lock:
-            self._drops += 1
             self._take(namespace)
 
     def _put(self, recall: Recall, tally: Tally) -> None:

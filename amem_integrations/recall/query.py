@@ -16,7 +16,8 @@ from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.filters import Condition, Not, Range, match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Note, Status, as_utc
+from amem_integrations.core.note import Note, as_utc
+from amem_integrations.core.status import SHOWN
 from amem_integrations.recall.dates import Days, days_in, is_month
 from amem_integrations.stores.codec import micros, note_from, within
 from amem_integrations.stores.filters import match as filters
@@ -30,7 +31,6 @@ _ADDRESSED = 0.4
 # The namespace's owner asks: who says "I" there is a user, not the assistant.
 _I = re.compile(r"\b(?:[Ii]|[Mm](?:e|y|ine|yself)|[Ww]e|[Uu]s|[Oo]urs?)\b|[我咱]")
 _YOU = re.compile(r"\byou(?:r|rs|rself)?\b|[你您]", re.IGNORECASE)
-_SHOWN = (Status.RAW, Status.PLAIN, Status.FORMED, Status.PARKED)
 _LATIN = "\u024f"
 _POSSESSIVE = r"(?:['\u2019]s\b)?"
 
@@ -153,7 +153,7 @@ def scope_of(namespace: Namespace, filter: Mapping[Any, Any] | None, at: datetim
     unverified: Filter | None = None
     tree = filters.parse(filter)
     if not _asks_for_status(tree):
-        parts.append(match("status", *_SHOWN))
+        parts.append(match("status", *SHOWN))
     if at is not None:
         parts.extend(_known_at(micros(as_utc(at))))
     if filter:

@@ -19,6 +19,7 @@ from amem_integrations.core.note import (
     clean_terms,
     clean_text,
 )
+from amem_integrations.core.status import SHOWN
 from amem_integrations.errors import NoteNotFoundError, StoreError
 from amem_integrations.stores.codec import as_read, revision_point, state_of
 from amem_integrations.stores.read import existing, load
@@ -132,6 +133,9 @@ async def change_notes(io: IO, pairs: Sequence[Pair]) -> bool:
         present={link.to for _, new in pairs for link in new.outgoing} - {n.id for n in before},
         new=revision_points(before),
     )
+    out_of_recall = [n.id for old, n in pairs if old.status in SHOWN and n.status not in SHOWN]
+    if out_of_recall and not left_out:
+        io.caches.drop(before[0].namespace, out_of_recall)
     return not left_out
 
 

@@ -3,12 +3,13 @@
 One note, all that match a filter, a whole namespace, or the notes that have expired.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from amem_integrations.core.filters import EVERYTHING, Condition, HasId, Not, Range, both, match
+from amem_integrations.core.engine import Point
+from amem_integrations.core.filters import EVERYTHING, Condition, HasId, both, match
 from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, decode, encode
@@ -17,6 +18,7 @@ from amem_integrations.errors import InvalidFilterError, StoreError
 from amem_integrations.revisions.change import ROUNDS
 from amem_integrations.revisions.retract import Retraction, retract, traces_of
 from amem_integrations.stores.codec import duration, micros, note_from, within
+from amem_integrations.stores.expiry import expired, including_expired
 from amem_integrations.stores.filters import match as filters
 from amem_integrations.stores.read import influenced_by, load
 from amem_integrations.stores.uses import leave_out
@@ -87,6 +89,17 @@ async def forget(
     remove the notes that were merged with it.
     Raises StoreError if other notes keep taking it up.
     """
+    io = including_expired(io)
+    try:
+        return await _forget(io, note_id, namespace, analyst, only, duplicates)
+    finally:
+        # Also if it broke off: the note itself may be gone by then.
+        io.caches.drop(namespace, (note_id,))
+
+
+async def _forget(
+    io: IO, note_id: str, namespace: Namespace, analyst: str, only: Condition, duplicates: bool
+) -> Forgotten:
     own = within(namespace, HasId((note_id,)))
     points = await io.engine.scroll(both(own, only), limit=1, fields=("status",))
     if not points and await io.engine.count(own):
@@ -144,6 +157,7 @@ async def forget_where(
         )
     compiled = filters.compile(tree)
     where = within(namespace, compiled.condition)
+    io = including_expired(io)
     wanted: dict[str, bool] = {}
     after: str | None = None
     while page := await io.engine.scroll(where, limit=_PAGE, after=after):
@@ -161,9 +175,13 @@ async def forget_where(
 
 async def forget_namespace(io: IO, namespace: Namespace) -> Forgotten:
     """Remove every note of exactly this namespace, with all records of them."""
+    io = including_expired(io)
     notes = await io.engine.count(within(namespace))
     waiting = await io.engine.count(within(namespace, match("status", Status.RAW)))
-    await io.engine.delete(AnyOf((within(namespace), match("owner", encode(namespace)))))
+    try:
+        await io.engine.delete(AnyOf((within(namespace), match("owner", encode(namespace)))))
+    finally:
+        io.caches.drop(namespace)
     return Forgotten(notes, waiting=waiting)
 
 
@@ -178,42 +196,56 @@ class Swept:
     unformed: Mapping[Namespace, list[str]] = field(default_factory=dict[Namespace, list[str]])
 
 
-def not_expired(now: datetime) -> Condition:
-    """Return the condition of notes that have not expired by `now`; they may stay until swept."""
-    return Not(_expired(now))
+async def make_way(
+    io: IO, points: Sequence[Point], taken: frozenset[str], analyst: str
+) -> tuple[frozenset[str], dict[Namespace, list[str]]]:
+    """Forget notes that have expired, and insert the points that were refused their ids.
+
+    taken: the ids that `Engine.insert(points)` refused. Returns those that still are, and by
+    namespace the ids of notes that are to be formed anew.
+    """
+    unformed: dict[Namespace, list[str]] = {}
+    if not taken:
+        return taken, unformed
+    homes = {point.id: point.payload["ns"] for point in points if "ns" in point.payload}
+    there = await io.engine.get(sorted(taken))
+    gone = (taken & homes.keys()) - {point.id for point in there}
+    for note_id in sorted(gone):
+        namespace = decode(homes[note_id])
+        forgotten = await forget(io, note_id, namespace, analyst, only=expired(io.now()))
+        unformed.setdefault(namespace, []).extend(forgotten.unformed)
+    if gone:
+        taken = (taken - gone) | (gone & await io.engine.insert(points))
+    return taken, unformed
 
 
-def is_expired(note: Note, now: datetime) -> bool:
-    return note.expires_at is not None and note.expires_at <= now
+async def renew(io: IO, notes: Iterable[Note]) -> dict[str, datetime]:
+    """Start the time of each note anew, if it has one and that is still the same.
 
-
-async def renew(io: IO, notes: Iterable[Note]) -> None:
-    """Start the time to live of each note anew, if it has one and that is still the same."""
+    Returns when they expire now, by id.
+    """
+    timed = {note.id: note.ttl for note in notes if note.ttl is not None}
+    if not timed:
+        return {}
     now = io.now()
     await io.gather(
         *(
-            io.engine.patch(
-                note.id, {"expires_at": micros(now + note.ttl)}, expect={"ttl": duration(note.ttl)}
-            )
-            for note in notes
-            if note.ttl is not None
+            io.engine.patch(id, {"expires_at": micros(now + ttl)}, expect={"ttl": duration(ttl)})
+            for id, ttl in timed.items()
         )
     )
+    return {id: now + ttl for id, ttl in timed.items()}
 
 
 async def sweep(io: IO, analyst: str) -> Swept:
     """Forget every expired note; one that is written or read meanwhile stays."""
-    expired = _expired(io.now())
+    io, past = including_expired(io), expired(io.now())
     swept, unformed, after = 0, dict[Namespace, list[str]](), None
-    while page := await io.engine.scroll(expired, limit=_PAGE, after=after, fields=("ns",)):
+    while page := await io.engine.scroll(past, limit=_PAGE, after=after, fields=("ns",)):
         for point in page:
             namespace = decode(point.payload["ns"])
-            forgotten = await forget(io, point.id, namespace, analyst, only=expired)
+            forgotten = await forget(io, point.id, namespace, analyst, only=past)
             swept += forgotten.notes
             unformed.setdefault(namespace, []).extend(forgotten.unformed)
         after = page[-1].id
     return Swept(swept, unformed)
-
-
-def _expired(now: datetime) -> Range:
-    return Range("expires_at", lte=micros(now))

@@ -20,6 +20,7 @@ from amem_integrations.revisions.contradiction import contradicting_notes, valid
 from amem_integrations.revisions.proposals import concerning
 from amem_integrations.revisions.replay import took_part, without
 from amem_integrations.stores.codec import as_read, micros, revision_point, within
+from amem_integrations.stores.expiry import including_expired
 from amem_integrations.stores.read import influenced_by, linking_to, load, revisions
 from amem_integrations.stores.write import embedded_points, known_vectors
 
@@ -61,6 +62,8 @@ async def retract(
     judged anew as well, and so on. stays: the note itself, which keeps its text, is not.
     Raises StoreError if a note keeps changing.
     """
+    # One that has expired may be prolonged before it is removed.
+    io = including_expired(io)
     await io.engine.delete(concerning(namespace, note_id))
     source = (await load(io, [note_id], namespace)).get(note_id)
     total = Retraction()
@@ -261,6 +264,7 @@ async def revert_cause(io: IO, note: Note, analyst: str) -> Undone:
     notes keep taking it up.
     """
     links = 0
+    io = including_expired(io)
 
     async def withdraw(note: Note) -> Note:
         nonlocal links

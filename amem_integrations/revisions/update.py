@@ -135,5 +135,6 @@ def _overwritten(stored: Note, given: Note, same: bool) -> Note:
         updated_at=given.updated_at,
         ttl=given.ttl,
         expires_at=given.expires_at,
+        refresh_on_read=given.refresh_on_read,
         version=stored.version + 1,
     )

@@ -81,7 +81,7 @@ def _type(hint: Any) -> Type:
     if origin in (Union, UnionType):
         return replace(_type(next(arg for arg in args if arg is not NoneType)), optional=True)
     if origin is None:
-        plain = hint in (str, int, float, Any)
+        plain = hint in (str, int, float, bool, Any)
         return Type(hint, is_record=is_dataclass(hint), is_plain=plain)
     return Type(tuple if origin is tuple else dict, _type(args[0 if origin is tuple else 1]))
 

@@ -298,7 +298,7 @@ def measured(path: Path, size: int, with_chroma: bool) -> Row:
     with chroma_collection(path / "chroma", with_chroma) as collection:
         with opened(path / "ours") as memory:
             fill(memory, collection, size)
-            shard = io_of(memory).engine._shard._edge  # type: ignore[attr-defined]
+            shard = io_of(memory).engine.whole._shard._edge  # type: ignore[attr-defined]
             query = raw(shard, memory)
             for n in range(3):
                 query(n), ours(memory, n)

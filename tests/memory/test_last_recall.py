@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from langchain.agents import create_agent
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from amem_integrations import AgenticMemory, Recall
+from amem_integrations.core.caches import Caches
 from amem_integrations.core.usage import Ledger, Usage
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.langchain import create_memory_tools
@@ -22,6 +24,7 @@ from tests.support import chat_model, open_memory
 
 BOAT = "The boat is called Susie"
 ASKED = "What is the boat called?"
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
 CALVIN, EVE = ("users", "calvin"), ("users", "eve")
 
 
@@ -90,18 +93,19 @@ def test_what_was_forgotten_is_not_shown(memory: AgenticMemory, way: str) -> Non
 
 
 def test_what_is_forgotten_during_a_search_is_not_kept_by_it() -> None:
-    recalls, recall = Recalls(), Recall("q", CALVIN, (), 0.0)
-    before = recalls.drops
-    recalls.drop(CALVIN)
-    recalls.keep(recall, Ledger(), before)
-    assert recalls.last(CALVIN) is None
+    recalls, recall, caches = Recalls(), Recall("q", CALVIN, (), 0.0), Caches()
+    caches.drop(CALVIN)
+    recalls.keep(recall, Ledger(), caches, 0)
+    assert recalls.last(CALVIN, NOW) is None
+    recalls.keep(recall, Ledger(), caches, caches.drops)
+    assert recalls.last(CALVIN, NOW) is not None
 
 
 def test_no_more_is_kept_than_a_bounded_number() -> None:
     recalls, ledger = Recalls(), Ledger()
     for n in range(1000):
-        recalls.keep(Recall("q", (str(n),), (), 0.0), ledger, 0)
-    kept = [n for n in range(1000) if recalls.last((str(n),))]
+        recalls.keep(Recall("q", (str(n),), (), 0.0), ledger, Caches(), 0)
+    kept = [n for n in range(1000) if recalls.last((str(n),), NOW)]
     assert kept == list(range(872, 1000))
 
 
@@ -110,8 +114,8 @@ def test_of_long_texts_less_is_kept(memory: AgenticMemory) -> None:
     hits = tuple(memory.search("long", namespace="long"))
     recalls, ledger = Recalls(), Ledger()
     for n in range(5):
-        recalls.keep(Recall("q", (str(n),), hits, 0.0), ledger, 0)
-    assert [n for n in range(5) if recalls.last((str(n),))] == [3, 4]
+        recalls.keep(Recall("q", (str(n),), hits, 0.0), ledger, Caches(), 0)
+    assert [n for n in range(5) if recalls.last((str(n),), NOW)] == [3, 4]
 
 
 # -- what it cost ----------------------------------------------------------------------------

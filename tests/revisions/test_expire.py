@@ -11,6 +11,7 @@ from amem_integrations.core.io import SyncIO, run
 from amem_integrations.formation import commit
 from amem_integrations.memory.items import item_note, sweep, write
 from amem_integrations.revisions import forget as forgetting
+from amem_integrations.stores.expiry import including_expired
 from amem_integrations.stores.read import notes_by_id
 from tests.support import chat_model, io_of, open_memory
 
@@ -36,7 +37,7 @@ def put(memory: AgenticMemory, key: str, text: str, minutes: float | None) -> No
 
 
 def now(memory: AgenticMemory, note: Note) -> Note:
-    return run(notes_by_id(io_of(memory), [note.id]))[note.id]
+    return run(notes_by_id(including_expired(io_of(memory)), [note.id]))[note.id]
 
 
 def swept(memory: AgenticMemory) -> int:
@@ -139,7 +140,7 @@ def test_what_is_used_while_it_is_swept_stays(
 ) -> None:
     note = put(memory, "k", "tea", 1)
     time[0] += timedelta(minutes=2)
-    io = io_of(memory)
+    io = including_expired(io_of(memory))
 
     def event() -> None:
         if use == "read":

@@ -119,6 +119,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "parts": st.none(),
     "ttl": st.none() | st.timedeltas(timedelta(microseconds=1), timedelta(days=4000)),
     "expires_at": st.none() | times,
+    "refresh_on_read": st.none() | st.booleans(),
     "status": st.sampled_from(Status),
     "attempts": st.integers(0, 99),
     "last_error": st.none() | visible,

@@ -1,0 +1,60 @@
+"""Caches: what the objects of this process keep of a store's notes outside of the store.
+
+Each of them says here how it drops what it keeps. Whatever removes notes, or takes them out of
+recall, calls `drop`, so that no object over the same store shows them again.
+"""
+
+import threading
+from collections.abc import Callable, Collection
+from typing import Any, TypeAlias
+from weakref import WeakMethod, WeakValueDictionary
+
+from amem_integrations.core.namespace import Namespace
+
+Drop: TypeAlias = Callable[[Namespace, Collection[str]], None]
+"""Drops what is kept of a namespace of which notes went; ids: which ones, empty for all."""
+
+
+class Caches:
+    """The caches over one store, held weakly; safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._all: set[WeakMethod[Any]] = set()
+        self._drops = 0
+
+    @property
+    def drops(self) -> int:
+        """How often something was dropped.
+
+        Read it before a search: if it has changed afterwards, what was found may be gone.
+        """
+        return self._drops
+
+    def add(self, drop: Drop) -> None:
+        """Have `drop`, a bound method, called from now on; adding it again changes nothing."""
+        with self._lock:
+            self._all = {cache for cache in self._all if cache() is not None}
+            self._all.add(WeakMethod(drop))
+
+    def drop(self, namespace: Namespace, ids: Collection[str] = ()) -> None:
+        """Drop what is kept of notes of a namespace. ids: of which; empty for all."""
+        with self._lock:
+            self._drops += 1
+            found = [cache() for cache in self._all]
+        for drop in found:
+            if drop is not None:
+                drop(namespace, ids)
+
+
+_shared: WeakValueDictionary[str, Caches] = WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def caches_of(store: str | None) -> Caches:
+    """Return the caches over a store, the same ones for every object of this process.
+
+    store: a name that no other store has; None for one that nothing else can open.
+    """
+    with _lock:
+        return Caches() if store is None else _shared.setdefault(store, Caches())
