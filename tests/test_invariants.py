@@ -16,7 +16,16 @@ from amem_integrations.core.io import run
 from amem_integrations.errors import AnalysisError
 from amem_integrations.stores.read import load_points
 from amem_integrations.testing import ScriptedChatModel
-from tests.support import EMBEDDER, again, chat_model, io_of, links_everything, open_memory, words
+from tests.support import (
+    EMBEDDER,
+    again,
+    chat_model,
+    io_of,
+    links_everything,
+    open_memory,
+    parts_of,
+    words,
+)
 
 SENTENCES = [
     "The redis cache needs an eviction policy",
@@ -164,7 +173,7 @@ def test_invariant_7_the_engines_behave_alike(monkeypatch: pytest.MonkeyPatch) -
             assert memory.admin.check() == []
             seen.append([hit.note.content for hit in hits])
             seen.append({note.content: note.keywords for note in memory.recent()})
-            engines.add(type(io_of(memory).engine).__name__)
+            engines.add(type(parts_of(memory).store.sync).__name__)
     assert len(engines) == 2
     assert seen[:2] == seen[2:]
 

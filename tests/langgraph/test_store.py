@@ -21,7 +21,7 @@ from amem_integrations import AgenticMemory
 from amem_integrations.errors import InvalidFilterError, InvalidInputError, StoreClosedError
 from amem_integrations.langgraph import AMemStore
 from tests.langgraph.support import NS, value, without_qdrant_edge
-from tests.support import EMBEDDER, aio_of, open_memory
+from tests.support import EMBEDDER, open_memory, parts_of
 
 # -- what is refused ---------------------------------------------------------------------------
 
@@ -169,7 +169,7 @@ async def test_nothing_in_the_async_form_blocks_the_loop(
     if engine == "ClientEngine":
         monkeypatch.setattr(importlib.util, "find_spec", without_qdrant_edge)
     async with AMemStore.afrom_url(tmp_path, embedder=EMBEDDER, formation="inline") as store:
-        assert type(aio_of(store.memory).engine).__name__ == engine
+        assert type(parts_of(store.memory).store.asynchronous).__name__ == engine
         ops = [PutOp(NS, str(n), {"text": f"green tea {n}"}, ttl=5) for n in range(20)]
         await store.abatch(ops)
         await asyncio.gather(*(store.aput(NS, "0", {"text": f"black tea {n}"}) for n in range(5)))

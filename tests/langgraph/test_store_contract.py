@@ -66,7 +66,7 @@ class OneMemory(ContractBase):
                 collection=f"contract-{uuid.uuid4().hex[:12]}",
                 clock=lambda: cls.now,
             )
-        assert type(io_of(cls.memory).engine).__name__ == cls.engine
+        assert type(parts_of(cls.memory).store.sync).__name__ == cls.engine
         yield
         cls.empty()
         cls.memory.close()
