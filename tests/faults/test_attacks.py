@@ -246,7 +246,9 @@ def test_notes_formed_without_a_model_stay_quoted(memories: Memories, kind: str)
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("mode", ["fused", "staged", "batched"])
-def test_notes_stay_quoted_where_notes_are_formed(memories: Memories, mode: str, kind: str) -> None:
+def test_notes_stay_quoted_where_notes_are_formed(
+    memories: Memories, harmless_prompts: list[Prompt], mode: str, kind: str
+) -> None:
     prompts = memories.prompts(mode, kind)
     assert len(prompts) >= 1
     assert_quoted(prompts, harmless_prompts)
@@ -301,7 +303,7 @@ def _turn_prompts(kind: str) -> list[Prompt]:
 def test_an_answer_that_repeats_an_attack_is_shown_again_without_tokens(kind: str) -> None:
     found: dict[str, list[str]] = {}
     fine = answer("boat", ())
-    model = ScriptedChatModel(lambda asked: fine if len(asked) > 2 else attack.text)
+    model = ScriptedChatModel(lambda asked: fine if len(asked) > 2 else valid(attack.text))
     with AgenticMemory(model=model, embedder=HashEmbedder()) as memory:
         for attack in of_kind(kind):
             asked = len(model.calls)
