@@ -19,7 +19,7 @@ def obedient(messages: list[BaseMessage]) -> dict[str, Any]:
     if all("n" in line for line in lines) and (new := [line for line in lines if "new" in line]):
         return {"notes": [{"n": line["n"], **answer(line["new"]["text"], older)} for line in new]}
     news = [line["new"]["text"] for line in lines if "new" in line]
-    return answer(news[0] if news else lines[0]["text"], older)
+    return answer(news[0] if news else lines[0].get("text", ""), older)
 
 
 def answer(text: str, older: Sequence[str]) -> dict[str, Any]:
