@@ -29,7 +29,7 @@ MAX_DISTILLED_CHARS = 1_000
 
 Answer = Mapping[str, object]
 
-_HANDLE = re.compile(r"\W*(?:note|candidate)?\W*(\d{1,4})\W*", re.I)
+_HANDLE = re.compile(r"\W*(?:(?:note|candidate)\W*)?(\d{1,4})\W*", re.I)
 _SEPARATORS = re.compile(r"[,;\n，；、]")
 
 

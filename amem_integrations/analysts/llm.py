@@ -23,6 +23,7 @@ from amem_integrations.core.analysis import (
 )
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note
+from amem_integrations.core.quotation import quote_text
 from amem_integrations.errors import AnalysisError
 
 if TYPE_CHECKING:
@@ -180,7 +181,9 @@ def _follow_up(request: ChatRequest, reply: ChatReply, problem: Exception) -> Ch
     )
     messages = [*request.messages, Message("user", again)]
     if reply.text.strip():  # several providers reject a message without text
-        messages.insert(-1, Message("assistant", prompts.cut(reply.text, _QUOTED_CHARS)))
+        # It may repeat what a note says.
+        shown = quote_text(prompts.cut(reply.text, _QUOTED_CHARS))
+        messages.insert(-1, Message("assistant", shown))
     return replace(request, messages=messages, again=True)
 
 

@@ -4,7 +4,6 @@ Stored text is untrusted. It stands inside JSON strings between two fence lines 
 neither close nor imitate, and the sentence above the fence says that it is data.
 """
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from amem_integrations.core.analysis import (
     Turn,
 )
 from amem_integrations.core.note import CONTRADICTS, Note
+from amem_integrations.core.quotation import quote_json
 
 SUBJECT_CHARS = 4000
 CANDIDATE_CHARS = 600
@@ -197,10 +197,6 @@ def distil_request(notes: Sequence[Note], instructions: str | None = None) -> Ch
 
 # -- how notes are shown -------------------------------------------------------------------------
 
-# "<" opens fences and the control tokens of chat templates; the others end a line for some
-# readers. All stay inside JSON strings, where an escape means the same character.
-_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<\x85\u2028\u2029"})
-
 
 def cut(text: str, limit: int) -> str:
     """Return `limit` characters of `text`: three quarters from its head, the rest its tail."""
@@ -252,5 +248,4 @@ def _shown(note: Note, limit: int, *, understood: bool = False) -> dict[str, obj
 
 
 def _line(value: Mapping[str, object]) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.translate(_ESCAPES).encode("utf-8", "replace").decode()
+    return quote_json(value, compact=True)

@@ -7,8 +7,7 @@ characters that move a cursor, change colours or turn text around.
 import json
 import logging
 import re
-import unicodedata
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
@@ -19,13 +18,14 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from amem_integrations.core.quotation import strip_invisible
+
 _SEQUENCE = re.compile(
-    # CSI and, where they are closed, OSC and its kin; whatever is left of one is only text.
+    # CSI and, where they are closed, OSC and its kin; whatever is left of one is only text. None
+    # reaches beyond the next escape character, so that many without an end are read once.
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
-    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f]).*?(?:\x07|\x1b\\\\|\x9c)",
-    re.DOTALL,
+    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9b-\x9f]*(?:\x07|\x1b\\\\|\x9c)"
 )
-_JOINERS = "\u200c\u200d"
 _MAX_SHOWN = 400
 
 Advance = Callable[[int, int], None]
@@ -132,23 +132,12 @@ def _progress_console() -> Console:
 
 def block(text: str) -> str:
     """`text` with its lines, safe to show."""
-    return "".join(_shown(_SEQUENCE.sub("", text).replace("\r\n", "\n").replace("\t", "    ")))
+    return strip_invisible(_SEQUENCE.sub("", text), keep_joiners=True).replace("\t", "    ")
 
 
 def plain(text: str) -> str:
     """`text` on one line, safe to show."""
     return " ".join(block(text).split())
-
-
-def _shown(text: str) -> Iterator[str]:
-    for character in text:
-        category = unicodedata.category(character)
-        if character == "\n" or character in _JOINERS:
-            yield character
-        elif category in ("Zl", "Zp"):
-            yield "\n"
-        elif category not in ("Cc", "Cf", "Cs"):
-            yield character
 
 
 def shortened(text: str, limit: int = _MAX_SHOWN) -> str:

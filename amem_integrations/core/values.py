@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-from unicodedata import category
 
+from amem_integrations.core.quotation import INVISIBLE
 from amem_integrations.errors import InvalidInputError
 
 MAX_CONTENT_BYTES = 16 * 1024 * 1024
@@ -16,11 +16,7 @@ MAX_TERM_CHARS = 200
 # takes about one token a character: digits, punctuation, and the letters of other scripts.
 _DENSE = re.compile(r"[^A-Za-z\s]")
 _WORD = re.compile("[A-Za-z]+")
-# Fillers, variation selectors and the blank of braille are letters, marks or symbols to Unicode.
-_FILLING = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0"
-    "\ufff0-\ufff8\U000e0000-\U000e0fff]"
-)
+_BLANK = re.compile(f"[\\s{INVISIBLE}]*")
 
 
 def check_content(content: object) -> None:
@@ -46,10 +42,8 @@ def check_text(name: str, text: object, limit: int = 4096) -> None:
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing to see: only space, control, format and filling characters."""
-    return all(
-        each.isspace() or category(each) in ("Cc", "Cf") or _FILLING.match(each) for each in text
-    )
+    """Whether there is nothing to see: nothing but space and invisible characters."""
+    return _BLANK.fullmatch(text) is not None
 
 
 def check_sequence(sequence: object) -> None:

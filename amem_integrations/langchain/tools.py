@@ -15,6 +15,7 @@ from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, Field
 
 from amem_integrations.core.io import IO, async_form, sync_form
+from amem_integrations.core.quotation import quote_text
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.formation.pipeline import Formation, have_formed
 from amem_integrations.langchain.namespaces import RunNamespace, namespace_resolver
@@ -213,7 +214,7 @@ class _MemoryTools(Adapter):
         except NoteNotFoundError as error:
             raise ToolException("There is no memory with this id.") from error
         except InvalidInputError as error:
-            raise ToolException(str(error)) from error
+            raise ToolException(quote_text(str(error))) from error
         except Exception as error:
             self._report(_LOG, f"langchain.{tool}.failed", f"The tool {tool} failed", error)
             raise ToolException(_UNAVAILABLE) from error

@@ -47,8 +47,10 @@ _SPEAKERS = {
 SPEAKERS = ("user", "assistant")
 
 _TRACE = re.compile(r"\s*(?:Thought|Action|Observation)\s*:")
-_OBSERVATION = re.compile(r"^\s*Observation\s*:", re.MULTILINE)
-_ANSWER = re.compile(r"^\s*Thought\s*:.*?^\s*Answer\s*:\s*(.*)", re.MULTILINE | re.DOTALL)
+_THOUGHT, _OBSERVATION, _ANSWER = (
+    re.compile(rf"^[^\S\n]*{step}[^\S\n]*:", re.MULTILINE)
+    for step in ("Thought", "Observation", "Answer")
+)
 
 # By block type: the kind, and the fields with its bytes and their type.
 _FIELDS: Mapping[str, tuple[Kind, str, str]] = {
@@ -98,8 +100,12 @@ def _spoken(message: ChatMessage) -> Spoken | None:
 def _answer(trace: str) -> str:
     """Return the answer of a trace; a tool's words, which may look like one, are skipped."""
     steps = [0, *(found.start() for found in _OBSERVATION.finditer(trace))]
-    answer = _ANSWER.search(trace, steps[-1]) or _ANSWER.search(trace)
-    return answer[1] if answer else ""
+    for start in (steps[-1], 0):
+        thought = _THOUGHT.search(trace, start)
+        answer = thought and _ANSWER.search(trace, thought.end())
+        if answer:
+            return trace[answer.end() :].lstrip()
+    return ""
 
 
 def _calls_tools(message: ChatMessage) -> bool:

@@ -7,7 +7,6 @@ Each coroutine takes `perform`, one of the two forms of its source.
 """
 
 import logging
-import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -39,10 +38,6 @@ INGESTS: Mapping[Ingest, Formation] = {
 }
 
 MAX_WAITING = 1000
-
-# Engines replace "{query_str}" in whatever a prompt says. In a JSON string the escape means the
-# same and is no placeholder.
-_PLACEHOLDER = re.compile(r"\{(?=\w+\})")
 
 
 class Settings(Protocol):
@@ -121,14 +116,11 @@ class AMemNotes:
             hits = await find(
                 wiring, io, question, namespace=self.namespace, filter=filter, **self._recall
             )
-            packed = pack(
-                hits, token_budget, count_tokens=lambda text: count_tokens(_harmless(text))
-            )
+            packed = pack(hits, token_budget, count_tokens=count_tokens)
             shown = shown_in(hits, packed)
             # Only a memory with a policy learns from the use of its notes.
             learns = wiring.policy is not None and drops == io.caches.drops
             self._shown = question, shown if learns else []
-            packed = _harmless(packed)
             wiring.recalls.shown(self.namespace, hits, packed)
             if turn is not None:
                 self._turns.keep(io.caches, drops, self.namespace, None, turn, shown, packed)
@@ -270,7 +262,3 @@ class AMemNotes:
         self.events[event] += 1
         if self.source.core is not None:
             self.source.core.admin.count_event(f"llama_index.{event}")
-
-
-def _harmless(packed: str) -> str:
-    return _PLACEHOLDER.sub(r"\\u007b", packed)

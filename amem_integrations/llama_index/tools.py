@@ -7,6 +7,7 @@ from llama_index.core.tools import FunctionTool
 
 from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.core.namespace import Namespace, fixed_namespace
+from amem_integrations.core.quotation import quote_text
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import FORMATIONS, Formation
 from amem_integrations.memory.client import AgenticMemory
@@ -128,6 +129,6 @@ class _MemoryTools(Adapter):
     def _explain(self, tool: str, error: Exception) -> str:
         """Return what the agent reads of an error."""
         if isinstance(error, InvalidInputError):
-            return str(error)
+            return quote_text(str(error))
         self._report(_LOG, f"llama_index.{tool}.failed", f"The tool {tool} failed", error)
         return _UNAVAILABLE

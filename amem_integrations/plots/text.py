@@ -10,22 +10,18 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import accumulate
 
+from amem_integrations.core.quotation import strip_invisible
+
 LABEL, HOVER = 32, 280
-_JOINERS = "\u200c\u200d"
-_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def line(text: str, limit: int) -> str:
-    """Return the beginning of `text` on one line, without control characters, not escaped.
+    """Return the beginning of `text` on one line, without invisible characters, not escaped.
 
     limit: the greatest width in letters; a Chinese character is as wide as two.
     """
     # Cutting first keeps a note of megabytes from being cleaned for one line.
-    shown = "".join(
-        sign if sign in _JOINERS or unicodedata.category(sign) not in _UNSEEN else " "
-        for sign in text[: 4 * limit]
-    )
-    joined = " ".join(shown.split())
+    joined = " ".join(strip_invisible(text[: 4 * limit], keep_joiners=True).split())
     widths = (2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in joined)
     ends = list(accumulate(widths))
     if (not ends or ends[-1] <= limit) and len(text) <= 4 * limit:

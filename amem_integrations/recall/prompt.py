@@ -4,13 +4,13 @@ Stored text is untrusted. It goes in as JSON, one line a note, inside a fence th
 in it can close, under a sentence that says what it is.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from amem_integrations.core.note import Hit, Note
+from amem_integrations.core.quotation import quote_json
 from amem_integrations.core.values import estimate_tokens
 from amem_integrations.errors import InvalidInputError
 
@@ -24,13 +24,6 @@ _HEADERS: Mapping[Order, str] = {
 }
 # Nothing that a note says begins a line like this.
 _RANK = re.compile(r'\{"rank": (\d+)')
-
-# What can end a line, hide text or turn it around, and what can open a tag or a chat
-# template's control token. As JSON escapes they mean the same and do nothing.
-_UNSAFE = re.compile(
-    "[\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e007f]|<(?=[|/!?a-zA-Z])"
-)
 
 
 def pack(
@@ -135,8 +128,7 @@ def _line(note: Note, ids: bool, rank: int | None) -> str:
         "context": note.context if _adds(note.context, said) else "",
         "tags": [tag for tag in note.tags if tag.casefold() not in said],
     }
-    text = json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False)
-    return _UNSAFE.sub(_escaped, text)
+    return quote_json({name: value for name, value in fields.items() if value})
 
 
 def _adds(text: str, said: str) -> bool:
@@ -147,8 +139,3 @@ def _adds(text: str, said: str) -> bool:
 def _time(note: Note) -> tuple[datetime, int, datetime]:
     """When it was said; turns of one moment come in the order of their session."""
     return note.occurred_at or note.created_at, note.sequence or 0, note.created_at
-
-
-def _escaped(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be")
-    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

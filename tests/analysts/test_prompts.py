@@ -29,6 +29,7 @@ from amem_integrations.core.analysis import (
     Subject,
 )
 from amem_integrations.core.note import Note, make_note
+from amem_integrations.core.quotation import strip_invisible
 
 NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
 
@@ -132,13 +133,13 @@ def test_content_can_neither_close_the_fence_nor_start_a_line(content: str) -> N
     assert text.count(OPEN) == text.count(CLOSE) == text.count("<") - 1 == 1
     assert len(text.splitlines()) == 6
     old, new = fenced(fuse_request(asked).messages)
-    assert new["new"]["text"] == old["text"] == old["context"] == content
+    assert new["new"]["text"] == old["text"] == old["context"] == strip_invisible(content)
 
 
 @given(st.text().map(lambda text: f"a{text}"))
-def test_any_content_comes_back_out_of_its_quotes_as_it_was(content: str) -> None:
+def test_of_any_content_all_that_can_be_seen_comes_back_out_of_its_quotes(content: str) -> None:
     (shown,) = fenced(construct_request(subject(content)).messages)
-    assert shown["new"]["text"] == content
+    assert shown["new"]["text"] == strip_invisible(content)
 
 
 def test_long_content_is_cut_to_its_head_and_tail_with_a_mark() -> None:

@@ -122,7 +122,7 @@ def test_importing_the_pictures_loads_no_library_that_draws() -> None:
     ("given", "shown"),
     [
         ("short", "short"),
-        ("two\nlines\x1b[2J and\u202e more", "two lines [2J a…"),
+        ("two\nlines\x1b[2J and\u202e more", "two lines[2J an…"),
         ("a" * 50, "a" * 15 + "…"),
         ("汉字" * 10, "汉字汉字汉字汉…"),
         ("", ""),

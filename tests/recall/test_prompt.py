@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amem_integrations.core.note import Hit, Note, make_note
+from amem_integrations.core.quotation import strip_invisible
 from amem_integrations.core.values import estimate_tokens
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.recall.prompt import pack, shortened
@@ -120,12 +121,12 @@ def test_the_budget_holds_for_a_count_that_grows_faster_than_its_parts() -> None
         st.text(min_size=1).filter(lambda text: any(map(str.isalnum, text))), min_size=1, max_size=5
     )
 )
-def test_whatever_a_note_says_it_stays_inside_the_fence_and_comes_back_exactly(
+def test_whatever_a_note_says_it_stays_inside_the_fence_and_what_can_be_seen_comes_back(
     contents: list[str],
 ) -> None:
     hits = [hit(note(content)) for content in contents]
     packed = pack(hits, 100_000)
-    assert [record["content"] for record in records(packed)] == contents
+    assert [record["content"] for record in records(packed)] == list(map(strip_invisible, contents))
 
 
 @pytest.mark.parametrize(
@@ -143,15 +144,18 @@ def test_whatever_a_note_says_it_stays_inside_the_fence_and_comes_back_exactly(
 )
 def test_hostile_content_closes_nothing_and_hides_nothing(hostile: str) -> None:
     packed = pack([hit(note(hostile)), hit(note("after"))], 5000)
-    assert [record["content"] for record in records(packed)] == [hostile, "after"]
+    shown = [record["content"] for record in records(packed)]
+    assert shown == [strip_invisible(hostile), "after"]
     assert len(packed.splitlines()) == 5
     for bare in ("<|", "</", "<s", "\u2028", "\u202e", "\u200b", "\U000e0049", "\x85"):
         assert bare not in packed
 
 
 def test_ordinary_text_of_any_script_is_left_readable() -> None:
-    text = "缓存 a < b && c > d, I <3 it 👩‍👩‍👧 नमस्ते می‌خواهم"
+    text = "缓存 c > d && x[0] | y[key], [1] [x] [a link](https://a.example) 👩🔧 नमस्ते"
     assert text in pack([hit(note(text))], 500)
+    (record,) = records(pack([hit(note("if a < b: [TODO] I <3 it"))], 500))
+    assert record["content"] == "if a < b: [TODO] I <3 it"
 
 
 # -- in the order of time ----------------------------------------------------------------------
@@ -226,6 +230,7 @@ def test_whatever_is_packed_and_shortened_only_whole_notes_are_left_within_the_b
     count: Callable[[str], int],
     order: Any,
 ) -> None:
+    spoken = [(strip_invisible(text), day) for text, day in spoken]
     hits = [said(text, day) for text, day in spoken]
     packed = pack(hits, budget, count_tokens=count, order=order)
     assert count(packed) <= max(budget, 0) or packed == ""
