@@ -1,6 +1,6 @@
 """Texts that somebody has stored to mislead the model that reads them later."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 CHAT_TOKENS: Mapping[str, tuple[str, ...]] = {
@@ -283,12 +283,28 @@ KINDS: tuple[str, ...] = tuple(_TEXTS)
 
 HARMLESS = tuple(Attack("harmless", f"{n}", f"The boat has {n} sails and a hull") for n in range(6))
 
-
-def of_kind(kind: str) -> tuple[Attack, ...]:
-    """The attacks of a kind, or the notes that they are compared to."""
-    return HARMLESS if kind == "harmless" else tuple(a for a in ATTACKS if a.kind == kind)
+Bundle = tuple[Attack, ...]
+"""Attacks of one kind that stand in one text, a line or more each."""
 
 
-def valid(text: str) -> str:
-    """A text without lone surrogates, which no note may hold."""
+def bundles(attacks: Sequence[Attack], most: int = 900) -> tuple[Bundle, ...]:
+    """Attacks in bundles of about so many characters: a few notes hold them all."""
+    made: list[list[Attack]] = []
+    size = 0
+    for attack in attacks:
+        if not made or made[-1][0].kind != attack.kind or size + len(attack.text) > most:
+            made.append([])
+            size = 0
+        made[-1].append(attack)
+        size += len(attack.text)
+    return tuple(map(tuple, made))
+
+
+def of_kind(kind: str) -> Bundle:
+    return tuple(attack for attack in ATTACKS if attack.kind == kind)
+
+
+def text_of(bundle: Iterable[Attack]) -> str:
+    """The text that a note can hold: no lone surrogates."""
+    text = "\n".join(attack.text for attack in bundle)
     return "".join(letter for letter in text if not "\ud800" <= letter <= "\udfff")

@@ -7,13 +7,16 @@ in both, whatever is stored.
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tests.faults.attacks import TOKENS
 
 Prompt = Sequence[tuple[str, str]]
 """Messages: the role and the text of each."""
+
+Shape = tuple[tuple[str, str], ...]
+"""A prompt without its quoted data."""
 
 _FENCE = re.compile(r"`{3,}(?=(?:jsonl)?$)")
 _TAG = re.compile(r"</?(\w+)>")
@@ -38,50 +41,71 @@ def is_invisible(letter: str) -> bool:
     return at >= 0 and ord(letter) <= _INVISIBLE[at][1]
 
 
-def shape(prompt: Prompt) -> tuple[tuple[str, str], ...]:
+def shape(prompt: Prompt) -> Shape:
     """A prompt without its quoted data: roles, and the lines that the renderer wrote."""
     return tuple((role, "\n".join(_frame(text))) for role, text in prompt)
 
 
-def flaws(prompt: Prompt, harmless: Collection[tuple[tuple[str, str], ...]]) -> list[str]:
-    """Return what stored text has done to a prompt, given the shapes that harmless notes make."""
-    found = unsafe_text(prompt)
+def flaws(prompt: Prompt, harmless: Collection[Shape]) -> set[tuple[str, str]]:
+    """Return what stored text has done to a prompt, each with the day of the note in that line.
+
+    harmless: the shapes that harmless notes make. The day is "" for a line that quotes no note.
+    """
+    found: set[tuple[str, str]] = set()
     if shape(prompt) not in harmless:
         known = {line for each in harmless for _, text in each for line in text.split("\n")}
         strange = [line for _, text in shape(prompt) for line in text.split("\n")]
         extra = [line for line in strange if line not in known]
-        found.append(f"quoting: not as with harmless notes; {ascii(extra)[:200]}")
+        found.add(("", f"quoting: not as with harmless notes; {ascii(extra)[:200]}"))
     frame = "\n".join(text for each in harmless for _, text in each)
     tags = "|".join(sorted(set(_TAG.findall(frame))))
     tag = re.compile(rf"<\s*/?\s*(?:{tags})\b", re.IGNORECASE) if tags else None
     for _, text in prompt:
-        fence = max(
-            (len(run) for line in text.split("\n") for run in _FENCE.findall(line)), default=0
-        )
+        lines = text.split("\n")
+        fence = max((len(run) for line in lines for run in _FENCE.findall(line)), default=0)
         numbers: list[str] = []
-        for line in text.split("\n"):
+        for line in lines:
             data = quoted(line)
+            day = day_of(data)
+            found |= {(day, flaw) for flaw in _unsafe(line)}
             if data is None:
                 continue
             if tag is not None and (like := tag.search(line)):
-                found.append(f"quoting: like a tag of the frame: {_around(line, like.start())}")
+                found.add((day, f"quoting: like a tag of the frame: {_around(line, like.start())}"))
             if fence and "`" * fence in line:
-                found.append(f"quoting: a fence within: {_around(line, line.index('`' * fence))}")
+                at = line.index("`" * fence)
+                found.add((day, f"quoting: a fence within: {_around(line, at)}"))
             if "n" in data:
                 numbers.append(data["n"])
         if numbers != [str(number + 1) for number in range(len(numbers))]:
-            found.append(f"quoting: notes are numbered {numbers}")
-    return sorted(set(found))
+            found.add(("", f"quoting: notes are numbered {numbers}"))
+    return found
 
 
 def unsafe_text(prompt: Prompt) -> list[str]:
     """Return the tokens of chat templates and the invisible code points in a prompt."""
-    found: set[str] = set()
-    for _, text in prompt:
-        for pattern in (_KNOWN_TOKEN, _LIKE_A_TOKEN):
-            found |= {f"token: {token!a}" for token in pattern.findall(text)}
-        found |= {f"invisible: U+{ord(letter):04X}" for letter in set(text) if is_invisible(letter)}
-    return sorted(found)
+    return sorted({flaw for _, text in prompt for flaw in _unsafe(text)})
+
+
+def _unsafe(text: str) -> set[str]:
+    found = {f"invisible: U+{ord(letter):04X}" for letter in set(text) if is_invisible(letter)}
+    for pattern in (_KNOWN_TOKEN, _LIKE_A_TOKEN):
+        found |= {f"token: {token!a}" for token in pattern.findall(text)}
+    return found
+
+
+def days(prompt: Prompt) -> set[str]:
+    """The days of the notes that a prompt quotes."""
+    return {day_of(quoted(line)) for _, text in prompt for line in text.split("\n")} - {""}
+
+
+def day_of(data: Mapping[str, Any] | None) -> str:
+    """The day of the note that a line quotes, "" if it quotes none."""
+    held = data or {}
+    for inner in (held, held.get("new"), held.get("turn"), held.get("just before")):
+        if isinstance(inner, dict) and (day := inner.get("time") or inner.get("on")):
+            return str(day)[:10]
+    return ""
 
 
 def quoted_notes(prompt: Prompt) -> int:

@@ -1,11 +1,13 @@
 """Stored text never becomes more than quoted data, whatever it holds and wherever it stands.
 
-These tests were written from the documentation, before the code that they test was changed.
+All attacks are stored in a few memories, in notes of several attacks, and each surface is tested
+with all of them at once. A note is known by the day on which it was said, so a failure can name it.
 """
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -20,21 +22,48 @@ from amem_integrations.langchain import create_memory_tools
 from amem_integrations.langgraph import AMemMiddleware, AMemStore
 from amem_integrations.llama_index import AMemMemory, AMemMemoryBlock
 from amem_integrations.llama_index import create_memory_tools as create_llama_tools
-from amem_integrations.testing import HashEmbedder, ScriptedChatModel
-from tests.faults.attacks import ATTACKS, KINDS, Attack, of_kind, valid
+from amem_integrations.testing import ScriptedChatModel
+from tests.faults.attacks import ATTACKS, HARMLESS, KINDS, Attack, Bundle, bundles, text_of
 from tests.faults.obedient import answer, obedient
 from tests.faults.quoting import (
     Prompt,
+    Shape,
+    days,
     flaws,
     is_invisible,
     quoted_notes,
     shape,
     unsafe_text,
 )
+from tests.support import open_memory
 
 QUESTION = "Where does the boat sail?"
 MUCH = 10_000_000
+MOST = 1000
+BUNDLES = bundles(ATTACKS)
+PLAIN = bundles(HARMLESS, most=1)
+FIRST_DAY = datetime(2020, 1, 1, tzinfo=UTC)
 Recall = Callable[[AgenticMemory, str], Prompt]
+
+
+def said_on(number: int) -> datetime:
+    return FIRST_DAY + timedelta(days=number)
+
+
+def named(day: str, flaw: str) -> str:
+    """A flaw with the attacks that are to blame, or all those of a day as it is in a prompt."""
+    there: Iterable[Attack] = ()
+    if day:
+        number = (datetime.fromisoformat(day).replace(tzinfo=UTC) - FIRST_DAY).days
+        there = BUNDLES[number] if number < len(BUNDLES) else ()
+    # A model that obeys carries an attack into other notes.
+    guilty = [
+        [each for each in attacks if flaw in unsafe_text([("", each.text)])]
+        for attacks in (there, ATTACKS)
+    ]
+    blamed = next(filter(None, [*guilty, there]), ())
+    names = "; ".join(f"{each.kind}, {each.name}" for each in blamed)
+    return f"{names or 'the frame'}: {flaw}"
 
 
 def texts(messages: Sequence[BaseMessage]) -> Prompt:
@@ -45,116 +74,92 @@ def chat_texts(messages: Sequence[ChatMessage]) -> Prompt:
     return [(message.role.value, message.content or "") for message in messages]
 
 
+def prompts(model: ScriptedChatModel) -> list[Prompt]:
+    return [texts(call.messages) for call in model.calls]
+
+
+def understands(messages: list[BaseMessage]) -> dict[str, Any]:
+    """Obey, but for links and evolutions, which would contest notes that are to be distilled."""
+    told = obedient(messages)
+    notes = [{**note, "links": [], "evolutions": []} for note in told.get("notes", ())]
+    return {**told, "links": [], "evolutions": [], "notes": notes}
+
+
 # Memories of attacks --------------------------------------------------------------------------
 
 
-class Memories:
-    """Memories that are filled with the attacks of a kind when a test asks for them."""
-
-    def __init__(self) -> None:
-        self._open: dict[str, tuple[AgenticMemory, ScriptedChatModel | None]] = {}
-        self._prompts: dict[tuple[str, str], list[Prompt]] = {}
-        self.stored: dict[tuple[str, str], list[tuple[Note, Mapping[str, Any]]]] = {}
-
-    def of(self, mode: str, kind: str) -> AgenticMemory:
-        """A memory with the attacks of a kind in the namespace of its name."""
-        memory, model = self._opened(mode)
-        if (mode, kind) not in self._prompts:
-            asked = len(model.calls) if model else 0
-            self.stored[mode, kind] = list(store(memory, of_kind(kind), kind))
-            memory.resume()
-            if model is not None and mode != "batched":
-                memory.lifecycle.consolidate(kind, dry_run=False)
-            calls = model.calls[asked:] if model else []
-            self._prompts[mode, kind] = [texts(call.messages) for call in calls]
-        return memory
-
-    def prompts(self, mode: str, kind: str) -> list[Prompt]:
-        """What the model was asked while these attacks were stored."""
-        self.of(mode, kind)
-        return self._prompts[mode, kind]
-
-    def close(self) -> None:
-        for memory, _ in self._open.values():
-            memory.close()
-
-    def _opened(self, mode: str) -> tuple[AgenticMemory, ScriptedChatModel | None]:
-        if mode not in self._open:
-            model = None if mode == "statistics" else ScriptedChatModel(obedient)
-            self._open[mode] = (
-                AgenticMemory(
-                    model=model,
-                    mode="fused" if mode == "statistics" else mode,  # type: ignore[arg-type]
-                    embedder=HashEmbedder(),
-                    formation="off",
-                    lifecycle=True,
-                ),
-                model,
-            )
-        return self._open[mode]
-
-
 def store(
-    memory: AgenticMemory, attacks: Sequence[Attack], namespace: str
+    memory: AgenticMemory, bundles: Sequence[Bundle], namespace: str
 ) -> Iterator[tuple[Note, Mapping[str, Any]]]:
-    """Store each attack in each place that a caller can fill; yield notes, and what was given."""
-    for number, attack in enumerate(attacks):
-        text, plain = attack.text, f"The boat sails to island {number} on day"
-        places: tuple[Mapping[str, Any], ...] = (
-            {"content": text},
-            {"content": f"{plain} 1", "speaker": text},
-            {"content": f"{plain} 2", "session": text, "sequence": number},
-            {"content": f"{plain} 3", "key": text},
-            {"content": f"{plain} 4", "metadata": {"said": text, text: [text]}},
+    """Store each attack in every place that a caller can fill; yield notes, and what was given."""
+    for number, bundle in enumerate(bundles):
+        text = text_of(bundle)
+        given = {
+            "content": text,
+            "speaker": text[:900],
+            "session": text[:900],
+            "sequence": number,
+            "key": text[:900],
+            "metadata": {"said": [attack.text for attack in bundle], text: [text]},
+            "source": "user",
+            "occurred_at": said_on(number),
+        }
+        yield memory.add(namespace=namespace, **given), given
+
+
+class Filled:
+    """A memory of all attacks, and of harmless notes, and what its model was asked."""
+
+    def __init__(self, mode: str | None) -> None:
+        self.model = ScriptedChatModel(obedient) if mode else None
+        self.memory = open_memory(
+            model=self.model, mode=mode or "fused", formation="off", neighbours=2, lifecycle=True
         )
-        for place in places:
-            given = {"source": "user", "metadata": {"n": number}} | dict(place)
-            try:
-                yield memory.add(namespace=namespace, **given), given
-            except InvalidInputError:
-                continue  # refused: nothing was stored
+        self.harmless: list[Prompt] = []
+        self.stored: list[tuple[Note, Mapping[str, Any]]] = []
+        # What stands at the end of one memory's notes stands at the beginning of another's.
+        turn = -1 if mode in ("staged", None) else 1
+        attacks = [bundle[::turn] for bundle in BUNDLES]
+        for namespace, bundled in (("harmless", PLAIN), ("attacks", attacks)):
+            self.stored = list(store(self.memory, bundled, namespace))
+            self.memory.resume()
+            if self.model and namespace == "harmless":
+                self.harmless = prompts(self.model)
+        self.prompts = prompts(self.model)[len(self.harmless) :] if self.model else []
 
 
 @pytest.fixture(scope="module")
-def memories() -> Iterator[Memories]:
-    made = Memories()
-    yield made
-    made.close()
+def filled() -> Iterator[Callable[[str | None], Filled]]:
+    """Memories of attacks by how they are formed; each is filled when it is first asked for."""
+    made: dict[str | None, Filled] = {}
 
+    def of(mode: str | None) -> Filled:
+        if mode not in made:
+            made[mode] = Filled(mode)
+        return made[mode]
 
-@pytest.fixture(scope="module")
-def harmless_prompts(memories: Memories) -> list[Prompt]:
-    """All ways in which a model is asked: with older notes and without, for one note or several."""
-    model = ScriptedChatModel(lambda asked: {**obedient(asked), "links": [], "evolutions": []})
-    with AgenticMemory(model=model, embedder=HashEmbedder(), lifecycle=True) as memory:
-        for day in range(5):
-            memory.add(f"The boat is called Susie and sails on day {day} to the isle of Wight")
-        memory.lifecycle.consolidate(dry_run=False)
-    distilling = [texts(call.messages) for call in model.calls]
-    assert len(distilling) == 6
-    formed = [memories.prompts(mode, "harmless") for mode in ("fused", "staged", "batched")]
-    return [
-        *distilling,
-        *_turn_prompts("harmless"),
-        *(each for prompts in formed for each in prompts),
-    ]
+    yield of
+    for each in made.values():
+        each.memory.close()
 
 
 # Where stored text reaches a model ------------------------------------------------------------
 
 
 def packed(memory: AgenticMemory, namespace: str) -> Prompt:
-    return [("", memory.pack(memory.search(QUESTION, namespace=namespace, k=100), MUCH))]
+    return [("", memory.pack(memory.search(QUESTION, namespace=namespace, k=MOST), MUCH))]
 
 
 def packed_by_time(memory: AgenticMemory, namespace: str) -> Prompt:
-    hits = memory.search(QUESTION, namespace=namespace, k=100)
+    hits = memory.search(QUESTION, namespace=namespace, k=MOST)
     return [("", memory.pack(hits, MUCH, order="time"))]
 
 
 def middleware(memory: AgenticMemory, namespace: str) -> Prompt:
     chat = ScriptedChatModel(["Fine."])
-    remembering = AMemMiddleware(memory, namespace=namespace, write="off", k=100, token_budget=MUCH)
+    remembering = AMemMiddleware(
+        memory, namespace=namespace, write="off", k=MOST, token_budget=MUCH
+    )
     agent = create_agent(chat, middleware=[remembering], system_prompt="Be brief.")
     agent.invoke({"messages": QUESTION})
     return texts(chat.calls[-1].messages)
@@ -166,7 +171,7 @@ def search_tool(memory: AgenticMemory, namespace: str) -> Prompt:
 
 
 def recall_tool(memory: AgenticMemory, namespace: str) -> Prompt:
-    recall, _ = create_llama_tools(memory, namespace=namespace, top_k=100, max_tokens=MUCH)
+    recall, _ = create_llama_tools(memory, namespace=namespace, top_k=MOST, max_tokens=MUCH)
     return [("tool", str(recall(query=QUESTION)))]
 
 
@@ -175,7 +180,7 @@ def llama_memory(insert: str) -> Recall:
         chat = AMemMemory.from_defaults(
             core=memory,
             namespace=namespace,
-            top_k=100,
+            top_k=MOST,
             max_tokens=MUCH,
             token_limit=10 * MUCH,
             insert_method=insert,  # type: ignore[arg-type]
@@ -187,15 +192,13 @@ def llama_memory(insert: str) -> Recall:
 
 def llama_block(memory: AgenticMemory, namespace: str) -> Prompt:
     known = AMemMemoryBlock(
-        memory, namespace=namespace, name="known", priority=0, top_k=100, max_tokens=MUCH
+        memory, namespace=namespace, name="known", priority=0, top_k=MOST, max_tokens=MUCH
     )
     rules = StaticMemoryBlock(name="rules", static_content="Be brief.")
-    question = ChatMessage(role="user", content=QUESTION)
-    composed = Memory.from_defaults(
-        chat_history=[question], memory_blocks=[rules, known], token_limit=10 * MUCH
-    )
+    composed = Memory.from_defaults(memory_blocks=[rules, known], token_limit=10 * MUCH)
 
     async def get() -> list[ChatMessage]:
+        await composed.aput(ChatMessage(role="user", content=QUESTION))
         messages = await composed.aget()
         engine = composed.sql_store._async_engine
         assert engine is not None
@@ -217,125 +220,178 @@ RECALLS: Mapping[str, Recall] = {
 }
 
 
-def assert_quoted(prompts: Sequence[Prompt], harmless: Sequence[Prompt]) -> None:
-    shapes = {shape(prompt) for prompt in harmless}
+def assert_quoted(asked: Sequence[Prompt], harmless: Sequence[Prompt]) -> None:
+    shapes: set[Shape] = {shape(prompt) for prompt in harmless}
     assert not any(flaws(prompt, shapes) for prompt in harmless), "the oracle is wrong"
-    found = sorted({flaw for prompt in prompts for flaw in flaws(prompt, shapes)})
-    assert not found, "\n".join([f"{len(found)} flaws:", *found[:25]])
+    found = {flaw for prompt in asked for flaw in flaws(prompt, shapes)}
+    shown = sorted({named(day, flaw) for day, flaw in found})
+    assert not shown, "\n".join([f"{len(shown)} flaws:", *shown[:40]])
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("recall", RECALLS)
-def test_recalled_notes_stay_quoted(memories: Memories, recall: str, kind: str) -> None:
-    harmless = RECALLS[recall](memories.of("staged", "harmless"), "harmless")
-    memory = memories.of("staged", kind)
-    prompt = RECALLS[recall](memory, kind)
-    last = memory.last_recall(kind)
+def test_recalled_notes_stay_quoted(filled: Callable[[str | None], Filled], recall: str) -> None:
+    memory = filled("fused").memory
+    harmless = RECALLS[recall](memory, "harmless")
+    prompt = RECALLS[recall](memory, "attacks")
+    last = memory.last_recall("attacks")
     assert last is not None
-    assert quoted_notes(prompt) == len(last.hits) > len(of_kind(kind)), (
-        "notes are missing, or made up"
-    )
+    assert len(BUNDLES) - 3 < quoted_notes(prompt) == len(last.hits), "missing, or made up"
     assert_quoted([prompt], [harmless])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_notes_formed_without_a_model_stay_quoted(memories: Memories, kind: str) -> None:
-    prompt = packed(memories.of("statistics", kind), kind)
-    assert_quoted([prompt], [packed(memories.of("statistics", "harmless"), "harmless")])
+def test_notes_formed_without_a_model_stay_quoted(
+    filled: Callable[[str | None], Filled],
+) -> None:
+    memory = filled(None).memory
+    assert_quoted([packed(memory, "attacks")], [packed(memory, "harmless")])
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("mode", ["fused", "staged", "batched"])
-def test_notes_stay_quoted_where_notes_are_formed(
-    memories: Memories, harmless_prompts: list[Prompt], mode: str, kind: str
+def test_notes_stay_quoted_where_they_are_formed(
+    filled: Callable[[str | None], Filled], mode: str
 ) -> None:
-    prompts = memories.prompts(mode, kind)
-    assert len(prompts) >= 1
-    assert_quoted(prompts, harmless_prompts)
+    made = filled(mode)
+    assert len({day for prompt in made.prompts for day in days(prompt)}) == len(BUNDLES)
+    assert_quoted(
+        made.prompts, [*made.harmless, *filled("fused").harmless]
+    )  # a batch may be of one
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_items_of_a_store_stay_quoted(kind: str) -> None:
-    with AgenticMemory(embedder=HashEmbedder(), formation="off") as memory:
-        items = AMemStore(memory)
-        for name in (kind, "harmless"):
-            for attack in of_kind(name):
-                try:
-                    items.put((name,), attack.name, {"text": attack.text, attack.text: 1})
-                except InvalidInputError:
-                    continue
-        assert_quoted([packed(memory, kind)], [packed(memory, "harmless")])
+def test_notes_stay_quoted_where_a_model_sums_them_up() -> None:
+    model = ScriptedChatModel(understands)
+    with open_memory(model=model, mode="batched", formation="off") as memory:
+        asked: dict[str, list[Prompt]] = {}
+        for namespace, bundled in (("harmless", PLAIN), ("attacks", BUNDLES)):
+            for number, bundle in enumerate(bundled):
+                plain = f"The boat is called Susie and sails to Wight and Man on day {number}"
+                text = text_of(bundle)
+                memory.add(
+                    f"{plain}. {text[:60]}",
+                    namespace=namespace,
+                    speaker=text[:90],
+                    occurred_at=said_on(number),
+                )
+            memory.resume()
+            formed = len(model.calls)
+            memory.lifecycle.consolidate(namespace, dry_run=False)
+            asked[namespace] = prompts(model)[formed:]
+    assert len(asked["attacks"]) > 3
+    assert_quoted(asked["attacks"], asked["harmless"])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_labels_of_a_namespace_reach_no_prompt_raw(kind: str) -> None:
-    with AgenticMemory(embedder=HashEmbedder(), formation="off") as memory:
-        for namespace in ("harmless", *(attack.text for attack in of_kind(kind))):
-            for recall in (packed, search_tool, recall_tool):
-                try:
-                    memory.add("The boat sails on Monday", namespace=namespace)
-                    prompt = recall(memory, namespace)
-                except InvalidInputError:
-                    continue  # no label, or none of an adapter, where braces are fields
-                assert_quoted([prompt], [recall(memory, "harmless")])
+def test_turns_stay_quoted_where_a_model_is_in_doubt() -> None:
+    asked = turn_prompts(BUNDLES)
+    assert sum('ideas of the "turn"' in messages[-1][1] for messages in asked) == len(BUNDLES)
+    assert_quoted(asked, turn_prompts(PLAIN))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_turns_stay_quoted_where_a_model_is_in_doubt(
-    harmless_prompts: list[Prompt], kind: str
-) -> None:
-    assert_quoted(_turn_prompts(kind), harmless_prompts)
-
-
-def _turn_prompts(kind: str) -> list[Prompt]:
-    model = ScriptedChatModel(obedient)
-    with AgenticMemory(model=model, embedder=HashEmbedder(), formation="off") as memory:
-        for attack in of_kind(kind):
-            text = valid(attack.text)
-            place = {"namespace": attack.name, "session": "chat", "speaker": f"Ada {text[:500]}"}
+def turn_prompts(bundled: Sequence[Bundle]) -> list[Prompt]:
+    new = {"ideas": [{"first": "1", "kind": "new", "of": ""}], **answer("boat", ())}
+    model = ScriptedChatModel(lambda asked: new)
+    with open_memory(model=model, formation="off") as memory:
+        for number, bundle in enumerate(bundled):
+            text = text_of(bundle)[:1500]
+            place: dict[str, Any] = {
+                "namespace": f"n{number}",
+                "session": "chat",
+                "speaker": f"Ada {text[:500]}",
+                "occurred_at": said_on(number),
+            }
             memory.add(f"The boat is called Susie and sails on day 3 to Wight {text}", **place)
             again = f"Susie is what the boat is called, it sails on day 3 to Wight {text}"
             memory.add_turn(again, formation="inline", **place)
-    return [texts(call.messages) for call in model.calls]
+    return prompts(model)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_answer_that_repeats_an_attack_is_shown_again_without_tokens(kind: str) -> None:
-    found: dict[str, list[str]] = {}
-    fine = answer("boat", ())
-    model = ScriptedChatModel(lambda asked: fine if len(asked) > 2 else valid(attack.text))
-    with AgenticMemory(model=model, embedder=HashEmbedder()) as memory:
-        for attack in of_kind(kind):
-            asked = len(model.calls)
-            memory.add(f"The boat sails on Monday, says {attack.name}")
-            prompts = [texts(call.messages) for call in model.calls[asked:]]
-            assert max(map(len, prompts)) > 2, "it was not asked again"
-            if unsafe := sorted({flaw for prompt in prompts for flaw in unsafe_text(prompt)}):
-                found[attack.name] = unsafe
+def test_items_of_a_store_stay_quoted() -> None:
+    with open_memory(formation="off") as memory:
+        items = AMemStore(memory)
+        for namespace, bundled in (("harmless", PLAIN), ("attacks", BUNDLES)):
+            for number, bundle in enumerate(bundled):
+                text = text_of(bundle)
+                items.put((namespace,), f"{number} {text[:900]}", {"text": text, text: 1})
+        assert memory.count("attacks") == len(BUNDLES)
+        assert_quoted([packed(memory, "attacks")], [packed(memory, "harmless")])
+
+
+def test_labels_of_a_namespace_reach_no_prompt_raw() -> None:
+    recalls = (packed, recall_tool)
+    with open_memory(formation="off") as memory:
+        memory.add("The boat sails", namespace="harmless")
+        harmless = [recall(memory, "harmless") for recall in recalls]
+        for number, bundle in enumerate(BUNDLES):
+            label, asked = text_of(bundle), []
+            try:
+                memory.add("The boat sails", namespace=label, occurred_at=said_on(number))
+                asked = [recall(memory, label) for recall in recalls]
+            except InvalidInputError:
+                continue  # no label, or none of an adapter, where braces are fields
+            assert_quoted(asked, harmless)
+
+
+def test_an_answer_that_repeats_an_attack_is_shown_again_without_tokens() -> None:
+    answers: list[Any] = []
+    model = ScriptedChatModel(lambda asked: answers.pop(0))
+    found: set[str] = set()
+    with open_memory(model=model) as memory:
+        for number, bundle in enumerate(BUNDLES):
+            answers[:] = [text_of(bundle), answer("boat", ())]
+            memory.add("The boat sails on Monday", namespace=f"n{number}")
+            asked = texts(model.calls[-1].messages)
+            assert [role for role, _ in asked] == ["system", "human", "ai", "human"]
+            found |= {named(f"{said_on(number):%Y-%m-%d}", flaw) for flaw in unsafe_text(asked)}
     assert not found
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_was_stored_is_returned_exactly(memories: Memories, kind: str) -> None:
-    memory = memories.of("staged", kind)
-    assert memories.stored["staged", kind]
-    for note, given in memories.stored["staged", kind]:
-        now = memory.get(note)
+def test_a_tool_that_explains_a_mistake_quotes_no_tokens() -> None:
+    found: set[str] = set()
+    with open_memory() as memory:
+        search, manage = create_memory_tools(memory, namespace="boats")
+        recall, _ = create_llama_tools(memory, namespace="boats")
+        for number, bundle in enumerate(BUNDLES):
+            text = text_of(bundle)
+            told = [
+                manage.invoke({"action": "delete", "id": text}),
+                search.invoke({"query": "boat", "filter": {text: text}}),
+                search.invoke({"query": "boat", "filter": {"speaker": {text: text}}}),
+                str(recall(query=text)),
+            ]
+            unsafe = unsafe_text([("tool", "\n".join(told))])
+            found |= {named(f"{said_on(number):%Y-%m-%d}", flaw) for flaw in unsafe}
+    assert not found
+
+
+@pytest.mark.parametrize("mode", ["fused", None])
+def test_what_was_stored_is_returned_exactly(
+    filled: Callable[[str | None], Filled], mode: str | None
+) -> None:
+    made = filled(mode)
+    assert len(made.stored) == len(BUNDLES)
+    for note, given in made.stored:
+        now = made.memory.get(note)
         assert now is not None
-        for name, value in given.items():
-            if name == "metadata":
-                assert json.loads(now.metadata_json) == json.loads(json.dumps(value))
-            else:
-                assert getattr(now, name) == value, name
+        assert json.loads(now.metadata_json) == json.loads(json.dumps(given["metadata"]))
+        for name in given.keys() - {"metadata"}:
+            assert getattr(now, name) == given[name], (name, named(str(now.occurred_at)[:10], ""))
 
 
 # The oracle and the attacks -------------------------------------------------------------------
 
 
-def test_there_are_many_attacks_of_many_kinds() -> None:
+def test_there_are_many_attacks_of_many_kinds_and_each_is_in_one_note() -> None:
     assert len(ATTACKS) >= 100
     assert len(KINDS) >= 18
     assert len({(attack.kind, attack.name) for attack in ATTACKS}) == len(ATTACKS)
+    assert [attack for bundle in BUNDLES for attack in bundle] == list(ATTACKS)
+
+
+def test_a_failure_names_the_attack() -> None:
+    frame = "Notes:\n"
+    harmless = [("user", frame + '{"on":"2020-01-01","text":"boat"}')]
+    for number, bundle in enumerate(BUNDLES[:3]):
+        line = json.dumps({"on": f"{said_on(number):%Y-%m-%d}", "text": bundle[-1].text})
+        with pytest.raises(AssertionError, match=f"{bundle[-1].kind}, {bundle[-1].name}: token"):
+            assert_quoted([[("user", frame + line)]], [harmless])
 
 
 def test_what_is_invisible_is_known() -> None:

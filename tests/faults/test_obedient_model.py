@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage
 
-from amem_integrations import AgenticMemory, Note
-from amem_integrations.testing import HashEmbedder, ScriptedChatModel
-from tests.faults.attacks import HARMLESS, KINDS, of_kind, valid
+from amem_integrations import Note
+from amem_integrations.testing import ScriptedChatModel
+from tests.faults.attacks import HARMLESS, KINDS, of_kind, text_of
 from tests.faults.obedient import answer, obedient
+from tests.support import again, open_memory
 
 KEPT = {
     "content",
@@ -22,6 +23,8 @@ KEPT = {
     "occurred_at",
     "source",
 }
+# Words of the trusted notes, so that these are its candidates.
+NEAR = " ".join(attack.text for attack in HARMLESS)
 UNDONE = {"keywords", "tags", "context", "status", "valid_until", "contested_by", "trust"}
 
 
@@ -36,41 +39,36 @@ def beyond(messages: list[BaseMessage]) -> dict[str, Any]:
     return answer | {"delete": ["1"], "content": "pwned", "value": {}, "metadata": {}}
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("model", "lifecycle"), [(obedient, False), (obedient, True), (beyond, True)]
 )
 def test_what_an_obedient_model_changes_can_be_undone(
-    model: Callable[[list[BaseMessage]], dict[str, Any]], lifecycle: bool, kind: str
+    model: Callable[[list[BaseMessage]], dict[str, Any]], lifecycle: bool
 ) -> None:
     script = ScriptedChatModel(lambda asked: answer("boat", ()) if quiet else model(asked))
-    with AgenticMemory(model=script, embedder=HashEmbedder(), lifecycle=lifecycle) as memory:
+    with open_memory(model=script, lifecycle=lifecycle) as memory:
         quiet = True
         trusted = [memory.add(a.text, speaker="Ada", source="user") for a in HARMLESS[:4]]
         before = {note.id: memory.get(note) for note in trusted}
         quiet = False
-        hostile = []
-        for attack in of_kind(kind):
-            text = valid(attack.text)
-            hostile.append(memory.add(f"{text} boat sails hull", source="user"))
+        hostile: list[Note] = []
+        for kind in KINDS[::4]:  # what the texts say makes no difference to what is undone
+            text = text_of([max(of_kind(kind), key=lambda attack: len(attack.text) < 400)])
+            hostile.append(memory.add(f"{text} {NEAR}", source="user"))
         assert memory.count() == len(trusted) + len(hostile)
-        changed = 0
         for note in trusted:
-            now, old = memory.get(note), before[note.id]
-            assert now is not None
+            old = before[note.id]
             assert old is not None
+            now = again(memory, note)
             assert _of(now, KEPT) == _of(old, KEPT)
-            changed += _of(now, UNDONE) != _of(old, UNDONE)
-            memory.revert(now, to_version=old.version)
-        assert changed or model is beyond, "the model was not obeyed, so nothing is tested"
-        for note in trusted:
-            assert _of(memory.get(note), UNDONE) == _of(before[note.id], UNDONE)
+            assert model is beyond or _of(now, UNDONE) != _of(old, UNDONE), "it was not obeyed"
+            memory.revert(note, to_version=old.version)
+            assert _of(memory.get(note), UNDONE) == _of(old, UNDONE)
         quiet = True  # what stood in a hostile note's light is formed again
         for note in hostile:
             memory.lifecycle.revert_cause(note)
         for note in trusted:
-            now = memory.get(note)
-            assert now is not None
+            now = again(memory, note)
             assert _of(now, KEPT | UNDONE) == _of(before[note.id], KEPT | UNDONE)
             assert not {link.source for link in now.links} & {each.id for each in hostile}
 
