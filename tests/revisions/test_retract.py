@@ -157,11 +157,11 @@ def test_a_revert_to_before_it_had_a_part_stays() -> None:
     assert left.chain[-1].changes == {"keywords": Change(["cache", "lru"], ["cache"])}
 
 
-def test_a_note_whose_forming_was_undone_stays_parked() -> None:
+def test_a_note_whose_formation_was_undone_stays_plain() -> None:
     story = Story()
     story.formed("cache")
     story.evolved("gone", keywords=("redis",))
     story.reverted(to_version=1)
     left = story.without("gone")
-    assert left.note.status is Status.PARKED
+    assert left.note.status is Status.PLAIN
     assert left.note.keywords == ()
