@@ -67,10 +67,10 @@ def told(process: subprocess.Popen[str], line: str) -> int:
     return int(process.stdout.readline())
 
 
-def files(directory: Path) -> dict[str, tuple[int, int, int]]:
-    """Every file below a directory with what changes if anybody writes it or replaces it."""
+def files(directory: Path) -> dict[str, int]:
+    """Every file below a directory: the engine's load would remove some and replace others."""
     return {
-        str(path.relative_to(directory)): (status.st_ino, status.st_size, status.st_mtime_ns)
+        str(path.relative_to(directory)): status.st_ino
         for path in directory.rglob("*")
         if (status := path.stat()) and path.is_file()
     }

@@ -142,7 +142,7 @@ def test_nothing_else_shows_what_is_past_its_time(
     assert memory.recent(namespace=NS) == []
     assert memory.count(NS) == memory.count() == 0
     assert memory.namespaces() == []
-    assert len(list(memory.admin.export(NS))) == 1
+    assert len(list(memory.admin.export(NS))) == 2  # where it begins and where it ends
     assert memory.last_recall(NS) is None
     assert memory.admin.health(NS)["notes"] == 0
     assert memory.resume() == 0

@@ -58,7 +58,7 @@ def test_two_dead_nodes_of_three_are_named_with_a_remedy(cluster: LoopbackServer
 
 
 def test_of_two_commits_of_one_version_one_is_left_out(cluster: LoopbackServer) -> None:
-    store, other = open_at(cluster), open_at(cluster)
+    store, other = open_at(cluster, timeout=60), open_at(cluster, timeout=60)
     run(store.sync.insert([make_point(1)]))
     seen: list[frozenset[str]] = []
 
@@ -82,7 +82,7 @@ def test_a_write_that_only_one_replica_got_does_not_count(
     cluster: LoopbackServer, turn: int
 ) -> None:
     """A replica that was cut off took a commit that was never acknowledged."""
-    store = open_at(cluster)
+    store = open_at(cluster, timeout=60)
     run(store.sync.insert([make_point(1)]))
     cluster.replicas[0].set_payload("amem", {"version": 7, "write": ["cut off"]}, [point_id(1)])
     cluster.reads = turn
@@ -97,7 +97,7 @@ def test_a_write_that_only_one_replica_got_does_not_count(
 def test_replicas_that_all_disagree_are_an_error_and_no_missing_note(
     cluster: LoopbackServer,
 ) -> None:
-    store = open_at(cluster)
+    store = open_at(cluster, timeout=60)
     run(store.sync.insert([make_point(1)]))
     for number in (0, 1):
         cluster.replicas[number].set_payload("amem", {"version": 7 + number}, [point_id(1)])
@@ -114,7 +114,7 @@ def test_replicas_that_all_disagree_are_an_error_and_no_missing_note(
 @pytest.mark.parametrize("turn", [0, 1, 2])
 def test_a_replica_that_lags_is_waited_for(cluster: LoopbackServer, turn: int) -> None:
     """The read-back may meet an older copy, which catches up a moment later."""
-    store = open_at(cluster)
+    store = open_at(cluster, timeout=60)
     run(store.sync.insert([make_point(1)]))
     upsert = cluster.replicas[2].upsert
     held: list[Callable[[], object]] = []
