@@ -87,7 +87,8 @@ def test_a_second_process_is_refused_and_the_owner_goes_on(tmp_path: Path) -> No
                 AgenticMemory(directory, embedder=EMBEDDER)
         found = call("search", "gateway packets number", "-n", "shop", "-l", directory)
         assert "Gateway drops packets" in found.stdout, found.stderr
-        assert files(directory) == before
+        # The owner flushes meanwhile; the engine of who is refused would remove its journals.
+        assert files(directory).keys() >= before.keys()
         assert told(process, "After the refusal") == 41
     # It was killed.
     with AgenticMemory(directory, embedder=EMBEDDER) as memory:
