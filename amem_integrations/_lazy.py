@@ -12,7 +12,7 @@ _REMEDIES = {
 }
 
 
-def library(name: str, *, extra: str) -> Any:
+def import_library(name: str, *, extra: str) -> Any:
     """Import a library that an extra brings; raise ModuleNotFoundError that names the extra."""
     try:
         return import_module(name)

@@ -81,7 +81,7 @@ def qa(
     from amem_integrations.evaluation.qa.model import LimitedModel, LineStore, fingerprint
     from amem_integrations.evaluation.qa.report import as_dict, save, setup_of
     from amem_integrations.evaluation.qa.run import Run, scorable
-    from amem_integrations.evaluation.qa.scoring import score
+    from amem_integrations.evaluation.qa.scores import score
     from amem_integrations.evaluation.qa.system import Budget, Means
     from amem_integrations.llms.chat_models import resolve_chat_model
 

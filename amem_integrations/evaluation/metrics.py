@@ -16,10 +16,10 @@ from functools import cache, partial
 from math import log2
 from typing import Any, cast
 
-from amem_integrations import _lazy
+from amem_integrations._lazy import import_library
 from amem_integrations.core.engine import Vector
 
-library = partial(_lazy.library, extra="eval")
+library = partial(import_library, extra="eval")
 Ranks = tuple[int | None, ...]
 """The rank of each turn of the evidence, None where it was not found."""
 

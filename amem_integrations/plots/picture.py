@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from amem_integrations import _lazy
+from amem_integrations._lazy import import_library
 from amem_integrations.errors import AMemError, InvalidInputError
 from amem_integrations.plots.text import escaped, line
 
-library = partial(_lazy.library, extra="plots")
+library = partial(import_library, extra="plots")
 INK, FAINT, PAPER = "#1F2933", "#6B7680", "#FFFFFF"
 _FONT = "Inter, Helvetica Neue, Arial, DejaVu Sans, sans-serif"
 GRID = "#E4E8EC"

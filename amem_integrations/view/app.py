@@ -23,8 +23,8 @@ from amem_integrations.errors import (
     StoreUnavailableError,
 )
 from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.view.html import make_environment
 from amem_integrations.view.pages import Pages
-from amem_integrations.view.templating import make_environment
 
 # A name that leads here from elsewhere is another site's, which must not read what is here.
 HOSTS = ("127.0.0.1", "localhost", "[::1]")

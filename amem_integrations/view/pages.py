@@ -31,7 +31,7 @@ from amem_integrations.view.addresses import (
     read_number,
 )
 from amem_integrations.view.graph import WIDTH, draw_graph
-from amem_integrations.view.templating import shares_of
+from amem_integrations.view.html import shares_of
 
 NAMESPACES, NOTES, HITS, DOTS = 100, 50, 10, 150
 """How many of each a page shows, unless it is parameters for more."""

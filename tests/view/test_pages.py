@@ -10,7 +10,7 @@ from amem_integrations.errors import ModelUnavailableError
 from amem_integrations.recall.signals import SHARES, SIGNALS
 from amem_integrations.view import pages
 from amem_integrations.view.addresses import note_page, page
-from amem_integrations.view.templating import shares_of
+from amem_integrations.view.html import shares_of
 from tests.support import again, open_memory
 from tests.view.conftest import CONTENTS, HOME
 from tests.view.support import Browser, Page

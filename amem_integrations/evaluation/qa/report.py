@@ -17,7 +17,7 @@ from amem_integrations.evaluation.metrics import library
 from amem_integrations.evaluation.qa import readers
 from amem_integrations.evaluation.qa.model import LimitedModel
 from amem_integrations.evaluation.qa.run import Asked
-from amem_integrations.evaluation.qa.scoring import Scored
+from amem_integrations.evaluation.qa.scores import Scored
 from amem_integrations.evaluation.qa.system import Budget, Means
 from amem_integrations.evaluation.report import CORE, plain
 

@@ -10,7 +10,7 @@ from amem_integrations.evaluation.dataset import Question, Turn
 from amem_integrations.evaluation.qa.extractive import ExtractiveReader, Statement, statements
 from amem_integrations.evaluation.qa.model import LineStore
 from amem_integrations.evaluation.qa.readers import ABSTENTION, Judge, ModelReader
-from amem_integrations.evaluation.qa.scoring import score
+from amem_integrations.evaluation.qa.scores import score
 from amem_integrations.evaluation.qa.system import Answer, Budget, Evidence, line, transcript
 from amem_integrations.recall.prompt import pack
 from tests.evaluation.qa.samples import Scripted, conversation, question

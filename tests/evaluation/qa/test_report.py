@@ -17,7 +17,7 @@ from amem_integrations.evaluation.qa.report import (
 )
 from amem_integrations.evaluation.qa.report import page as render
 from amem_integrations.evaluation.qa.run import Asked
-from amem_integrations.evaluation.qa.scoring import Scored, score
+from amem_integrations.evaluation.qa.scores import Scored, score
 from amem_integrations.evaluation.qa.system import Answer, Budget
 from tests.support import EMBEDDER
 

@@ -19,7 +19,7 @@ from amem_integrations.evaluation.qa.extractive import ExtractiveReader
 from amem_integrations.evaluation.qa.model import LimitedModel, LineStore
 from amem_integrations.evaluation.qa.readers import ModelReader, Reader
 from amem_integrations.evaluation.qa.run import Asked, Run, scorable
-from amem_integrations.evaluation.qa.scoring import Scored, score
+from amem_integrations.evaluation.qa.scores import Scored, score
 from amem_integrations.evaluation.qa.system import Budget, Evidence, Means
 from amem_integrations.evaluation.qa.systems import SYSTEMS
 from amem_integrations.evaluation.report import CORE
