@@ -36,7 +36,7 @@ def no_blocking_in_a_loop(request: pytest.FixtureRequest) -> Iterator[None]:
         for function in blockbuster.functions.values():
             # Sync forms may be called where a loop runs, as in a notebook; opening is one.
             function.can_block_in("amem_integrations/core/io.py", "run")
-            function.can_block_in("amem_integrations/memory/client.py", {"__init__", "close"})
+            function.can_block_in("amem_integrations/memory/handle.py", {"__init__", "close"})
         yield
 
 

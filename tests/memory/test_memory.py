@@ -105,9 +105,10 @@ async def test_both_forms_do_the_same() -> None:
         assert sync.add(text) == await asynchronous.aadd(text)
     assert sync.search("eviction") == await asynchronous.asearch("eviction")
     assert sync.namespaces() == await asynchronous.anamespaces()
-    assert sync.recent() == await asynchronous.arecent()
+    recent = sync.recent()
+    assert recent == await asynchronous.arecent()
     assert sync.admin.health() == await asynchronous.admin.ahealth()
-    note = sync.recent()[0]
+    note = recent[0]
     assert sync.get(note) == await asynchronous.aget(note)
     assert sync.links(note) == await asynchronous.alinks(note)
     assert sync.history(note) == await asynchronous.ahistory(note)
