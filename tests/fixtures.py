@@ -6,7 +6,7 @@ import pytest
 
 from amem_integrations import AgenticMemory
 from tests.lifecycle.engines import TEXTS
-from tests.support import chat_model, links_everything, open_memory
+from tests.support import chat_model, emptied, links_everything, open_memory
 
 
 @pytest.fixture(scope="module")
@@ -18,10 +18,7 @@ def opened() -> Iterator[AgenticMemory]:
 @pytest.fixture
 def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
     """An empty memory whose model links everything."""
-    yield opened
-    assert opened.admin.check() == []
-    for namespace in opened.namespaces():
-        opened.admin.forget_namespace(namespace)
+    yield from emptied(opened)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +43,4 @@ def shared() -> Iterator[AgenticMemory]:
 @pytest.fixture
 def target(shared: AgenticMemory) -> Iterator[AgenticMemory]:
     """An empty memory that has no model."""
-    yield shared
-    assert shared.admin.check() == []
-    for namespace in shared.namespaces():
-        shared.admin.forget_namespace(namespace)
+    yield from emptied(shared)

@@ -4,7 +4,7 @@ import importlib.util
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import Any
@@ -177,6 +177,17 @@ def open_memory(location: Any = None, **settings: Any) -> AgenticMemory:
     if pooled and importlib.util.find_spec("qdrant_edge") is not None:
         return POOL.open(**settings)
     return AgenticMemory(location, **settings)
+
+
+def emptied(memory: AgenticMemory, *, check: bool = True) -> Iterator[AgenticMemory]:
+    """For a fixture: the shared memory, which is checked and emptied after the test.
+
+    check: False for tests that leave damage on purpose.
+    """
+    yield memory
+    assert not check or memory.admin.check() == []
+    for namespace in memory.namespaces():
+        memory.admin.forget_namespace(namespace)
 
 
 def again(memory: AgenticMemory, note: Note | str) -> Note:

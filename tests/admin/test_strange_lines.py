@@ -12,7 +12,7 @@ from amem_integrations.core.status import NEW, Tier
 from amem_integrations.lifecycle.confidence import source_of
 from tests.lifecycle.days import Days
 from tests.lifecycle.engines import changed
-from tests.support import again, open_memory
+from tests.support import again, emptied, open_memory
 
 AT = datetime(2026, 3, 1, tzinfo=UTC).isoformat()
 FORGED: dict[str, Any] = {
@@ -40,10 +40,7 @@ def opened() -> Iterator[AgenticMemory]:
 
 @pytest.fixture
 def living(opened: AgenticMemory) -> Iterator[AgenticMemory]:
-    yield opened
-    assert opened.admin.check() == []
-    for namespace in opened.namespaces():
-        opened.admin.forget_namespace(namespace)
+    yield from emptied(opened)
 
 
 def by_text(memory: AgenticMemory, text: str) -> Note:

@@ -8,6 +8,7 @@ import pytest
 from amem_integrations import AgenticMemory
 from amem_integrations.cli import options
 from tests.cli.console import fill, hashed, kept
+from tests.support import emptied
 
 
 @pytest.fixture(autouse=True)
@@ -25,9 +26,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgenticMemory]:
 @pytest.fixture
 def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
     """An empty one, and emptied again."""
-    yield opened
-    for namespace in opened.namespaces():
-        opened.admin.forget_namespace(namespace)
+    yield from emptied(opened, check=False)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from langchain_tests.unit_tests import ToolsUnitTests
 from amem_integrations import AgenticMemory, Note
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.langchain import create_memory_tools
-from tests.support import open_memory
+from tests.support import emptied, open_memory
 
 UNKNOWN = "6f0e9a3e-5d0c-5b7e-9d55-0a6d656d6e6f"
 
@@ -28,9 +28,7 @@ def opened() -> Iterator[AgenticMemory]:
 
 @pytest.fixture
 def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
-    yield opened
-    for namespace in opened.namespaces():
-        opened.admin.forget_namespace(namespace)
+    yield from emptied(opened)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from amem_integrations import AgenticMemory
 from amem_integrations.core.filters import match
 from amem_integrations.core.io import run
 from amem_integrations.langgraph import AMemStore
-from tests.support import chat_model, io_of, open_memory, parts_of
+from tests.support import chat_model, emptied, io_of, open_memory, parts_of
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,4 @@ def opened_without_model() -> Iterator[AgenticMemory]:
 @pytest.fixture
 def plain_memory(opened_without_model: AgenticMemory) -> Iterator[AgenticMemory]:
     """A memory without a model."""
-    yield opened_without_model
-    for namespace in opened_without_model.namespaces():
-        opened_without_model.admin.forget_namespace(namespace)
+    yield from emptied(opened_without_model)

@@ -13,7 +13,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.feedback import used_in
 from amem_integrations.stores.uses import all_uses, queries_of
 from tests.lifecycle.days import START as NOW
-from tests.support import EMBEDDER, again, io_of, open_memory
+from tests.support import EMBEDDER, again, emptied, io_of, open_memory
 
 TEXTS = ("The redis cache evicts by LRU.", "The violin lesson is on Tuesday.", "Rent is due.")
 
@@ -34,9 +34,7 @@ def shared() -> Iterator[AgenticMemory]:
 
 @pytest.fixture
 def memory(shared: AgenticMemory) -> Iterator[AgenticMemory]:
-    yield shared
-    for namespace in shared.namespaces():
-        shared.admin.forget_namespace(namespace)
+    yield from emptied(shared)
     assert reports(shared) == 0
 
 

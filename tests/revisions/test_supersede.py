@@ -9,7 +9,7 @@ import pytest
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.core.note import CONTRADICTS
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
-from tests.support import again, chat_model, judgement, links_everything, open_memory
+from tests.support import again, chat_model, emptied, judgement, links_everything, open_memory
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 FRIDAY = MONDAY + timedelta(days=4)
@@ -46,13 +46,6 @@ def memory(plain: AgenticMemory) -> Iterator[AgenticMemory]:
 def judged(contradicting: AgenticMemory) -> Iterator[AgenticMemory]:
     """Looked after, with a model that finds that each note contradicts the others."""
     yield from emptied(contradicting)
-
-
-def emptied(memory: AgenticMemory) -> Iterator[AgenticMemory]:
-    yield memory
-    assert memory.admin.check() == []
-    for namespace in memory.namespaces():
-        memory.admin.forget_namespace(namespace)
 
 
 def two(memory: AgenticMemory, **fields: Any) -> tuple[Any, Any]:
