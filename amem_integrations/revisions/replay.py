@@ -4,7 +4,7 @@ History is replayed revision by revision, both as it was and as it would have be
 note wrote goes, and with it the sentences that were written where its words could be read.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,8 +19,7 @@ from amem_integrations.core.note import (
 )
 from amem_integrations.core.status import STANDING
 from amem_integrations.revisions.change import keep_references, map_changes
-from amem_integrations.revisions.contradiction import SUPERSEDED
-from amem_integrations.stores.codec import fields_from, state_of
+from amem_integrations.stores.codec import fields_from, link_json, state_of
 
 _TERMS = ("keywords", "tags")
 _UNDERSTOOD = (*_TERMS, "context")
@@ -75,8 +74,13 @@ def without(
     since: from when on, in microseconds, what other notes say is valid that contradict this one.
     there: `gone` still exists and was only misread; what a caller said of the two stands.
     """
+    took = {
+        revision.version
+        for revision in chain
+        if took_part(revision, gone) and not (there and revision.analyst == "caller")
+    }
     chain, brought = _drop_brought_links(
-        [_drop_references(revision, gone, there) for revision in chain], gone
+        [_drop_references(revision, gone, there) for revision in chain], took
     )
     # What each field was before it first changed.
     first: dict[str, Any] = {**state_of(note), "links": []}
@@ -88,7 +92,7 @@ def without(
     clean: list[Revision] = []
     for revision in chain:
         before = _catch_up(moment, revision)
-        if took_part(revision, gone) and not (there and revision.kind == SUPERSEDED):
+        if revision.version in took:
             written += _new_texts(revision)
             formed = revision.version if revision.kind == "formed" else before.formed
             moment = _Moment(before.was | _changed(revision), before.would, formed)
@@ -113,7 +117,8 @@ def without(
         stays = note.status in (*_SET_ASIDE, Status.PLAIN)
         status = note.status if stays else Status.RAW
         raw = note.evolve(keywords=(), tags=(), context="", links=lasting, status=status, trust=1.0)
-        return replace(raw, attempts=0), list(_before_forming(clean, moment.formed))
+        left = _before_forming(clean, moment.formed, [link_json(link) for link in lasting])
+        return replace(raw, attempts=0), left
     if note.status is Status.PLAIN and any(
         link.to == gone and link not in links for link in note.outgoing
     ):
@@ -134,8 +139,10 @@ def _drop_references(revision: Revision, gone: str, there: bool) -> Revision:
     return map_changes(revision, convert)
 
 
-def _drop_brought_links(chain: Sequence[Revision], gone: str) -> tuple[list[Revision], set[str]]:
-    """Drop the links that `gone` brought to the note; also return where these lead.
+def _drop_brought_links(
+    chain: Sequence[Revision], took: Collection[int]
+) -> tuple[list[Revision], set[str]]:
+    """Drop the links that the versions `took` brought to the note; also return where these lead.
 
     A forming is another matter: with it goes all that it made.
     """
@@ -144,7 +151,7 @@ def _drop_brought_links(chain: Sequence[Revision], gone: str) -> tuple[list[Revi
     for revision in chain:
         if "links" in revision.changes and revision.kind != "formed":
             added = _added_links(revision)
-            if took_part(revision, gone):
+            if revision.version in took:
                 brought |= added
             else:
                 brought -= added
@@ -166,21 +173,31 @@ def _added_links(revision: Revision) -> set[str]:
 def _was_formed(link: Link, chain: Sequence[Revision]) -> bool:
     """Return whether a forming made the link, rather than a caller or `add_turn`."""
     for revision in reversed(chain):
-        if "links" in revision.changes and link.to in _added_links(revision):
+        change = revision.changes.get("links", Change([], []))
+        sides = (change.before, change.after)
+        before, after = ({(each["to"], each["kind"]) for each in side} for side in sides)
+        if (link.to, link.kind) in after - before:
             return revision.kind == "formed"
     return False
 
 
-def _before_forming(chain: Sequence[Revision], formed: int) -> Iterator[Revision]:
-    """The revisions before a forming, and what the later ones say of how the note stands."""
-    for revision in chain:
-        if revision.version < formed:
-            yield revision
-            continue
+def _before_forming(chain: Sequence[Revision], formed: int, links: Sequence[Any]) -> list[Revision]:
+    """The revisions before a forming, and what the later ones say of how the note stands.
+
+    links: those that the note keeps; the last of the later ones that changed links leads to them.
+    """
+    later = [revision for revision in chain if revision.version >= formed]
+    linked = [revision for revision in later if "links" in revision.changes]
+    before = linked[0].changes["links"].before if linked else links
+    left = [revision for revision in chain if revision.version < formed]
+    for revision in later:
         kept = {name: change for name, change in revision.changes.items() if name in _UNFORMED}
+        if before != links and revision is linked[-1]:
+            kept["links"] = Change(before, links)
         status = revision.changes.get("status")
         if kept or (status is not None and status.after in _SET_ASIDE):
-            yield replace(revision, changes=kept)
+            left.append(replace(revision, changes=kept))
+    return left
 
 
 def _standing(note: Note, moment: _Moment, gone: str) -> dict[str, Any]:

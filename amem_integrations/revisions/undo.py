@@ -68,6 +68,8 @@ async def revert(
     reverted = await change_note(io, note, step, "reverted")
     await _follow_links(io, note, reverted)
     await _follow_partners(io, reverted, undone)
+    if any("content" in revision.changes for revision in undone):
+        await _follow_validity(io, note, reverted)
     return reverted, taken_back
 
 
@@ -193,7 +195,7 @@ async def _go_back(
 
 def _can_be_undone(revision: Revision) -> bool:
     """Return whether a revision changed the note, or what another one is to it."""
-    return bool(revision.changes or revision.kind == MERGED or _is_shared(revision))
+    return bool(revision.changes or revision.kind in (MERGED, SUPERSEDED) or _is_shared(revision))
 
 
 def _is_shared(revision: Revision) -> bool:
@@ -248,6 +250,21 @@ async def _follow_links(io: IO, before: Note, after: Note) -> None:
     await supersede_linked(io, after, sorted(new))
 
 
+async def _follow_validity(io: IO, before: Note, after: Note) -> None:
+    """Let the links of notes that superseded this one follow whether its text is outdated."""
+    if (before.valid_until is None) == (after.valid_until is None):
+        return
+    standing: set[str] = set()
+    for revision in await revisions(io, after):
+        if revision.kind == SUPERSEDED:
+            standing.add(revision.cause)
+        elif _is_shared(revision):
+            standing.symmetric_difference_update(revision.sources)
+    follow = _drop_link if after.valid_until is None else _restore_link
+    for other in (await load(io, sorted(standing - {after.id}), after.namespace)).values():
+        await follow(io, other, after)
+
+
 def _superseded(note: Note) -> set[str]:
     """The notes that a caller let it supersede; an analyst gives reasons of its own."""
     return {
@@ -287,6 +304,22 @@ async def _follow_partners(io: IO, note: Note, undone: Sequence[Revision]) -> No
             await _drop_link(io, partner, note)
 
 
+async def _restore_link(io: IO, note: Note, target: Note) -> None:
+    """Let `note` take the place of the target again, as far as its own links go."""
+
+    async def step(note: Note) -> Note:
+        if target.id in _superseded(note):
+            return note
+        now = io.now()
+        kept = (link for link in note.outgoing if link.to != target.id)
+        back = replace(
+            note, links=(*kept, Link(note.id, target.id, TAKES_ITS_PLACE, now, CONTRADICTS))
+        )
+        return revised(note, back, REVERTED, note.id, now, "caller", (target.id,), TAKES_ITS_PLACE)
+
+    await change_note(io, note, step, "reverted")
+
+
 async def _drop_link(io: IO, note: Note, target: Note) -> None:
     """Undo that a caller let `note` supersede the target, as far as its own links go."""
 
@@ -294,10 +327,14 @@ async def _drop_link(io: IO, note: Note, target: Note) -> None:
         links: list[Link] = [link for link in note.outgoing if link.to != target.id]
         if len(links) == len(note.outgoing):
             return note
-        linked = next(
-            each.changes["links"].before
-            for each in reversed(await revisions(io, note))
-            if "links" in each.changes and target.id in _added_links(each)
+        # An import may bring the link without the revision that made it.
+        linked: Sequence[Any] = next(
+            (
+                each.changes["links"].before
+                for each in reversed(await revisions(io, note))
+                if "links" in each.changes and target.id in _added_links(each)
+            ),
+            (),
         )
         links += [link_from(note.id, data) for data in linked if data["to"] == target.id]
         back, now = replace(note, links=tuple(links)), io.now()

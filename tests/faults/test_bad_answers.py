@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -128,7 +127,7 @@ RAW: dict[str, tuple[Bad, str]] = {
 
 
 class Told:
-    """A memory per mode for all tests, each in a namespace of its own; its model does as told."""
+    """A memory per mode for all tests, emptied before each; its model does as told."""
 
     def __init__(self, mode: Any) -> None:
         self.bad: Bad | None = None
@@ -136,10 +135,12 @@ class Told:
         self.model = ScriptedChatModel(lambda messages: (self.bad or good)(messages))
         self.memory = open_memory(model=self.model, mode=mode)
         self.events = Counter[str]()
+        self.home, self.abroad = "home", "abroad"
 
     def begin(self, bad: Bad | None) -> None:
-        """Two formed notes in a new namespace and one of another that must not be touched."""
-        self.home, self.abroad = f"home {uuid.uuid4()}", f"abroad {uuid.uuid4()}"
+        """Two formed notes at home and one of another that must not be touched."""
+        for namespace in self.memory.namespaces():
+            self.memory.admin.forget_namespace(namespace)
         self.bad = None
         self.memory.add("Somebody else's redis cache", namespace=self.abroad)
         self.old = self.memory.add_many(OLD, namespace=self.home)

@@ -25,10 +25,10 @@ METHODS: Mapping[str, str] = {
     **{name: name for name in ("search", "match", "fullmatch")},
 }
 ALL = frozenset({"search", "sub", "fullmatch"})
-SIZE, LARGEST = 4000, 16_000
+SIZE, LARGEST = 2000, 16_000
 SLOW = 0.05
 """Seconds of CPU; what takes less is no harm, however it grows."""
-GIVEN_UP = 2.0
+GIVEN_UP = 0.5
 COMMON = (
     "a",
     "1",

@@ -77,9 +77,9 @@ def take(memory: AgenticMemory, step: Any) -> None:
                 raise AssertionError(step)
 
 
-def found(memory: AgenticMemory, namespace: Any) -> set[tuple[str, float]]:
+def found(memory: AgenticMemory, namespace: Any) -> dict[str, float]:
     hits = memory.search("redis cache eviction", namespace=namespace, k=50, hops=0)
-    return {(hit.note.key, round(hit.score, 3)) for hit in hits}
+    return {hit.note.key: hit.score for hit in hits}
 
 
 @pytest.fixture(scope="module")
@@ -123,10 +123,11 @@ def test_what_is_imported_is_what_was_exported(
             assert (imported.notes, imported.complete) == (len(lines) - 2, True)
             assert (imported.links, imported.mentions, imported.histories) == (0, 0, 0)
             assert exported(target, namespace)[1:] == lines[1:]
-            assert found(target, namespace) == found(source, HOME)
             again = target.admin.import_(lines, namespace=namespace, trust=True)
             assert (again.notes, again.replaced, again.kept) == (0, 0, len(lines) - 2)
             assert exported(target, namespace)[1:] == lines[1:]
+            # Last, as being found prolongs what has a TTL; and scores fall with every moment.
+            assert found(target, namespace) == pytest.approx(found(source, HOME), abs=0.01)
         assert target.admin.check() == []
         raw = sum(b'"status": "raw"' in line for line in lines)
         assert target.count(HOME) == target.count(ELSEWHERE) == len(lines) - 2
