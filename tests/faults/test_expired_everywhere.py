@@ -17,7 +17,9 @@ from amem_integrations.llama_index import AMemRetriever as LlamaIndexRetriever
 from amem_integrations.llama_index import create_memory_tools as create_llama_index_tools
 from amem_integrations.memory.items import address_id
 from amem_integrations.testing import ScriptedChatModel
+from amem_integrations.view.addresses import page
 from tests.support import open_memory
+from tests.view.support import Browser
 
 NS = ("users", "ann")
 ASKED = "Which tea is in the kettle?"
@@ -56,11 +58,7 @@ async def by_block(memory: AgenticMemory) -> str:
 
 
 def by_page(memory: AgenticMemory) -> str:
-    from starlette.testclient import TestClient
-
-    from amem_integrations.view.app import app
-
-    return TestClient(app(memory), base_url="http://localhost").get(ASKED).text
+    return Browser(memory).get(page("/search", NS, q=ASKED)).text
 
 
 RECALLS: dict[str, Recall] = {
@@ -68,6 +66,7 @@ RECALLS: dict[str, Recall] = {
     "tool": lambda memory: create_memory_tools(memory, namespace=NS)[0].invoke({"query": ASKED}),
     "retriever": lambda memory: str(AMemRetriever(memory=memory, namespace=NS).invoke(ASKED)),
     "middleware": by_middleware,
+    "page": by_page,
     "chat": by_chat,
     "llama_index tool": lambda memory: str(
         create_llama_index_tools(memory, namespace=NS)[0].call(query=ASKED)
