@@ -42,6 +42,7 @@ from amem_integrations.errors import InvalidInputError
 MAX_KEYWORDS = 32
 MAX_TAGS = 32
 MAX_CONTEXT_CHARS = 4000
+MAX_PARTS = 1000
 
 REPEATS, CORRECTS, CONTRADICTS = "repeats", "corrects", "contradicts"
 DISTILS = "distils"
@@ -216,7 +217,7 @@ class Note:
     occurred_at: datetime | None = None
     metadata_json: JsonText = "{}"
     value_json: JsonText | None = None
-    parts: tuple[Annotated[int, Bounds(1, 2**53)], ...] | None = None
+    parts: Annotated[tuple[Annotated[int, Bounds(1, 2**53)], ...], Length(MAX_PARTS)] | None = None
     ttl: timedelta | None = None
     expires_at: datetime | None = None
     refresh_on_read: bool | None = None

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from amem_integrations.core.engine import Vector
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Hit, Note, Status, note_id
+from amem_integrations.core.note import MAX_PARTS, Hit, Note, Status, note_id
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import Formation, have_formed
 from amem_integrations.memory.operations import Wiring
@@ -44,9 +44,11 @@ def item_note(
 ) -> Note:
     """Return the note that holds a value; raises InvalidInputError for an unusable key.
 
-    texts: each is embedded by itself. Without any, no query finds the note and nothing is formed.
+    texts: each is embedded by itself; those after the first MAX_PARTS are joined to the last of
+        these. Without any, no query finds the note and nothing is formed.
     """
-    indexed = dict.fromkeys(text for text in texts if text.strip())
+    indexed = list(dict.fromkeys(text for text in texts if text.strip()))
+    indexed[MAX_PARTS - 1 :] = ["\n".join(indexed[MAX_PARTS - 1 :])] * (len(indexed) >= MAX_PARTS)
     return Note(
         id=address_id((namespace, key)),
         namespace=namespace,

@@ -18,6 +18,7 @@ from langgraph.store.base import InvalidNamespaceError, PutOp
 from typing_extensions import TypedDict
 
 from amem_integrations import AgenticMemory
+from amem_integrations.core.note import MAX_PARTS
 from amem_integrations.errors import InvalidFilterError, InvalidInputError, StoreClosedError
 from amem_integrations.langgraph import AMemStore
 from tests.langgraph.support import NS, value, without_qdrant_edge
@@ -130,6 +131,17 @@ def test_the_index_says_what_is_indexed_unless_a_put_does(
     assert scores == ([] if found is None else [pytest.approx(found, abs=1e-3)])
     store.put(NS, "k", {"drink": "tea"}, index=["drink"])
     assert store.search(NS, query="tea")[0].score == pytest.approx(1, abs=1e-3)
+
+
+def test_of_very_many_texts_the_last_are_embedded_together(memory: AgenticMemory) -> None:
+    store = AMemStore(memory, index={"fields": ["lines[*]"]}, formation="off")
+    store.put(("log",), "k", {"lines": [f"line {n}" for n in range(MAX_PARTS + 500)]})
+    (note,) = memory.recent(namespace="log")
+    assert note.parts is not None
+    assert len(note.parts) == MAX_PARTS
+    assert note.content.endswith(f"line {MAX_PARTS + 499}")
+    lines = list(memory.admin.export("log"))
+    assert memory.admin.import_(lines, namespace="again", trust=True).notes == 1
 
 
 def test_a_directory_is_opened_again_and_shared_by_two_stores(tmp_path: Path) -> None:
