@@ -52,6 +52,25 @@ def test_a_change_can_be_reverted_by_version(shop: tuple[str, ...]) -> None:
     assert "content   The violin lesson moves to Friday" in shown
 
 
+def test_one_revert_takes_a_correction_back_and_every_command_says_so(
+    shop: tuple[str, ...],
+) -> None:
+    parts = ("content", "keywords", "tags", "context", "status", "valid_until")
+    [before] = printed("show", "violin", *shop)["notes"]
+    figures = printed("health", *shop)
+    call("add", "The violin lesson moves to Friday", "--key", "violin", *shop)
+    [reverted] = printed("revert", "violin", *shop)["notes"]
+    [shown] = printed("show", "violin", *shop)["notes"]
+    assert [shown.get(name) for name in parts] == [before.get(name) for name in parts]
+    assert reverted["content"] == shown["content"]
+    assert shown.get("last_error") is None
+    found = printed("search", before["content"], *shop)
+    assert found["hits"][0]["note"]["key"] == "violin"
+    after = printed("health", *shop)
+    names = ("notes", "raw", "formed", "parked", "formation.failed")
+    assert [after.get(name) for name in names] == [figures.get(name) for name in names]
+
+
 def put_under_audit(memory: AgenticMemory, key: str) -> None:
     id = note_id(("shop",), key)
     life = Life(conflicting=3, conflicts=(NOW, NOW, NOW))
