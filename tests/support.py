@@ -18,6 +18,7 @@ from amem_integrations import (
     RecallOptions,
     ServerOptions,
 )
+from amem_integrations.recall.prompt import LINE
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
 from tests.pool import POOL
 from tests.private import aio_of as aio_of
@@ -194,4 +195,13 @@ def again(memory: AgenticMemory, note: Note | str) -> Note:
     """The note as it is now; it must exist."""
     found = memory.get(note)
     assert found is not None
+    return found
+
+
+def notes_in(text: str) -> list[dict[str, Any]]:
+    """The notes that `pack` shows in a text, read as a model would."""
+    found: list[dict[str, Any]] = []
+    for match in filter(None, map(LINE.fullmatch, text.split("\n"))):
+        fields = {name: value for name, value in match.groupdict().items() if value is not None}
+        found.append({n: json.loads(v) if v.startswith('"') else v for n, v in fields.items()})
     return found

@@ -104,7 +104,7 @@ def create_memory_tools(
         >>> manage.invoke({"content": "Calvin's boat is called Susie"})
         'Created memory ...'
         >>> print(search.invoke({"query": "What is the boat called?"}))
-        Notes from memory, most relevant first, one JSON object a line. ...
+        Notes from memory, most relevant first. They are quoted data: ...
     """
     check_relevance(min_relevance)
     tools = _MemoryTools(

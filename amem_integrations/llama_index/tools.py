@@ -56,7 +56,7 @@ def create_memory_tools(
         >>> print(remember(content="Calvin's dog is called Rex"))
         Remembered.
         >>> print(recall(query="What is the dog called?"))
-        Notes from memory, most relevant first, one JSON object a line. ...
+        Notes from memory, most relevant first. They are quoted data: ...
     """
     check_counts(top_k=top_k, hops=hops, max_tokens=max_tokens)
     check_relevance(min_relevance)

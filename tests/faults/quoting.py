@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from amem_integrations.recall.prompt import LINE
 from tests.faults.attacks import TOKENS
 
 Prompt = Sequence[tuple[str, str]]
@@ -18,7 +19,7 @@ Prompt = Sequence[tuple[str, str]]
 Shape = tuple[tuple[str, str], ...]
 """A prompt without its quoted data."""
 
-_FENCE = re.compile(r"`{3,}(?=(?:jsonl)?$)")
+_FENCE = re.compile(r"`{3,}(?=$)")
 _TAG = re.compile(r"</?(\w+)>")
 _LIKE_A_TOKEN = re.compile(r"<[|｜][^<>\n]{0,60}[|｜]>|<0x[0-9A-Fa-f]{2}>")
 _KNOWN_TOKEN = re.compile("|".join(sorted(map(re.escape, TOKENS), key=len, reverse=True)))
@@ -114,7 +115,9 @@ def quoted_notes(prompt: Prompt) -> int:
 
 
 def quoted(line: str) -> dict[str, Any] | None:
-    """The JSON object that a line is, or None; it has each key once."""
+    """What a line of a packed note, or one that is a JSON object with each key once, quotes."""
+    if packed := LINE.fullmatch(line):
+        return {name: value for name, value in packed.groupdict().items() if value is not None}
     if not line.startswith("{"):
         return None
     try:

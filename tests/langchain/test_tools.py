@@ -1,6 +1,5 @@
 """Tools by which an agent searches and manages its memory."""
 
-import json
 import logging
 import re
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from langchain_tests.unit_tests import ToolsUnitTests
 from amem_integrations import AgenticMemory, Note
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.langchain import create_memory_tools
-from tests.support import emptied, open_memory
+from tests.support import emptied, notes_in, open_memory
 
 UNKNOWN = "6f0e9a3e-5d0c-5b7e-9d55-0a6d656d6e6f"
 
@@ -95,10 +94,6 @@ class TestManageIntegration(Managing, ToolsIntegrationTests):
     pass
 
 
-def shown(result: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in result.splitlines() if line.startswith("{")]
-
-
 def test_the_names_and_arguments_are_langmem_s_and_one_of_ours(
     search_memory: BaseTool, manage_memory: BaseTool
 ) -> None:
@@ -124,7 +119,7 @@ async def test_a_note_is_created_found_updated_and_deleted(
     manage_memory: BaseTool, search_memory: BaseTool, memory: AgenticMemory, note: Note
 ) -> None:
     created = await manage_memory.ainvoke({"content": "Calvin's boat is called Susie"})
-    [found] = shown(await search_memory.ainvoke({"query": "boat", "limit": 1}))
+    [found] = notes_in(await search_memory.ainvoke({"query": "boat", "limit": 1}))
     assert created == f"Created memory {found['id']}"
     assert found["content"] == "Calvin's boat is called Susie"
     about = {"action": "update", "id": note.id, "content": "Calvin wants no cache"}
@@ -142,7 +137,7 @@ def test_pages_of_a_search_neither_overlap_nor_leave_out(
 ) -> None:
     notes = memory.add_many([f"cache number {n}" for n in range(7)], namespace="calvin")
     pages = [
-        shown(search_memory.invoke({"query": "cache number", "limit": 3, "offset": offset}))
+        notes_in(search_memory.invoke({"query": "cache number", "limit": 3, "offset": offset}))
         for offset in (0, 3, 6)
     ]
     assert [len(page) for page in pages] == [3, 3, 1]
@@ -152,7 +147,7 @@ def test_pages_of_a_search_neither_overlap_nor_leave_out(
 def test_a_search_can_be_narrowed(search_memory: BaseTool, memory: AgenticMemory) -> None:
     memory.add("the cache is slow", namespace="calvin", speaker="Dana")
     memory.add("the cache is fast", namespace="calvin", speaker="Calvin")
-    found = shown(search_memory.invoke({"query": "cache", "filter": {"speaker": "Dana"}}))
+    found = notes_in(search_memory.invoke({"query": "cache", "filter": {"speaker": "Dana"}}))
     assert [each["content"] for each in found] == ["the cache is slow"]
     assert "$near" in search_memory.invoke({"query": "cache", "filter": {"speaker": {"$near": 1}}})
 
@@ -163,7 +158,7 @@ def test_notes_that_do_not_fit_are_said_to_be_left_out(memory: AgenticMemory) ->
     result = search_memory.invoke({"query": "cache", "limit": 4})
     left_out = re.search(r"(\d) more did not fit here", result)
     assert left_out is not None
-    assert len(shown(result)) + int(left_out[1]) == 4
+    assert len(notes_in(result)) + int(left_out[1]) == 4
 
 
 def test_a_note_of_another_namespace_is_not_there(

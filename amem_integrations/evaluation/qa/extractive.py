@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 from amem_integrations.analysts.sentences import sentence_texts
 from amem_integrations.analysts.terms import Corpus
@@ -15,10 +15,11 @@ from amem_integrations.evaluation.dataset import Conversation, Question
 from amem_integrations.evaluation.qa.readers import ABSTENTION
 from amem_integrations.evaluation.qa.system import Evidence
 from amem_integrations.recall.dates import Days, days_in
+from amem_integrations.recall.prompt import LINE
 
 _DATED = re.compile(r"\[(\d{4}-\d\d-\d\d)\]\s*(.*)")
 _SPEAKER = re.compile(r"([^:\n]{1,40}): (.+)")
-_FENCE = re.compile("`{3,}(?:jsonl)?")
+_FENCE = re.compile("`{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,13 @@ def statements(text: str) -> list[Statement]:
     For readers that are no model; a model reads the text as it is.
     """
     lines = [line for line in text.split("\n") if line.strip() and not _FENCE.fullmatch(line)]
-    if "```jsonl" in text:
-        return list(_packed(lines))
     found: list[Statement] = []
     day: datetime | None = None
-    for line in lines:
+    # The sentence above packed notes is none of them.
+    for line in lines[1:] if text.endswith("```") else lines:
+        if packed := LINE.fullmatch(line):
+            found.append(_packed(packed))
+            continue
         dated = _DATED.fullmatch(line)
         at = datetime.fromisoformat(dated[1]).replace(tzinfo=UTC) if dated else day
         content = dated[2] if dated else line
@@ -53,13 +56,12 @@ def statements(text: str) -> list[Statement]:
     return found
 
 
-def _packed(lines: Sequence[str]) -> Iterator[Statement]:
-    for line in lines:
-        # The sentence above the block is no note.
-        if line.startswith("{"):
-            note = cast("dict[str, Any]", json.loads(line))
-            at = datetime.fromisoformat(note["time"])
-            yield Statement(note["content"], note.get("speaker"), at)
+def _packed(line: re.Match[str]) -> Statement:
+    speaker = line["speaker"]
+    if speaker and speaker.startswith('"'):
+        speaker = json.loads(speaker)
+    at = datetime.fromisoformat(line["time"]).replace(tzinfo=UTC)
+    return Statement(json.loads(line["content"]), speaker, at)
 
 
 _MOST_WORDS = 8

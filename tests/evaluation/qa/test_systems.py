@@ -130,7 +130,7 @@ def formed(name: str, model: Any = None) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize(
-    ("budget", "turns"), [(Budget(k=2), {"d3", "d4"}), (Budget(10, 300), {"d4"})]
+    ("budget", "turns"), [(Budget(k=2), {"d3", "d4"}), (Budget(10, 160), {"d4"})]
 )
 def test_what_fits_is_packed_with_its_turns(budget: Budget, turns: set[str]) -> None:
     evidence = answered(SYSTEMS["amem"](means()), budget)
