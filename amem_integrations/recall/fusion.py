@@ -84,7 +84,8 @@ async def list_notes(
     # IDF over the namespace, so that notes of others move no score.
     corpus = within(scope.namespace)
     fields = ("place",) if options.words or options.reply else ()
-    if question.days:
+    dated = question.days is not None or question.now
+    if dated:
         fields += ("occurred_at", "created_at")
     near: list[Query] = []
     wording: list[Query] = []
@@ -108,7 +109,8 @@ async def list_notes(
         bm25=bm25,
         speakers=speakers,
         days=question.days,
-        moments=_moments(payloads) if question.days else {},
+        now=question.now,
+        moments=_moments(payloads) if dated else {},
     )
     return Lists(evidence, _places(payloads), are_complete)
 
@@ -254,7 +256,7 @@ def _with_turns(evidence: Evidence, payloads: Mapping[str, Mapping[str, Any]]) -
         evidence,
         turns=Turns({**(evidence.turns or {}), **_places(payloads)}),
         speakers={**evidence.speakers, **asked},
-        moments={**evidence.moments, **_moments(payloads)} if evidence.days else {},
+        moments={**evidence.moments, **_moments(payloads)} if evidence.days or evidence.now else {},
     )
 
 

@@ -31,6 +31,18 @@ _ADDRESSED = 0.4
 # The namespace's owner asks: who says "I" there is a user, not the assistant.
 _I = re.compile(r"\b(?:[Ii]|[Mm](?:e|y|ine|yself)|[Ww]e|[Uu]s|[Oo]urs?)\b|[我咱]")
 _YOU = re.compile(r"\byou(?:r|rs|rself)?\b|[你您]", re.IGNORECASE)
+# Asks for what holds now, rather than for whatever was said.
+_NOW = re.compile(
+    r"\b(?:now|nowadays|current(?:ly)?|presently|latest|newest|most recent|these days|still|today"
+    r"|do (?:I|we)|(?:is|are) (?:my|our)|am I|are we"
+    r"|(?:at|by|for) (?:the moment|present)|any ?more|up to date"
+    r"|jetzt|derzeit|zur ?zeit|aktuell\w*|momentan|heutzutage|immer noch|noch immer|neueste\w*"
+    r"|ahora|actual(?:mente)?|todav[ií]a|hoy en d[ií]a|en este momento"
+    r"|maintenant|actuel\w*|en ce moment|de nos jours"
+    r"|agora|atualmente|adesso|attualmente|momenteel|tegenwoordig)\b"
+    "|现在|目前|当前|如今|最新|現在|今の|今は|いま",
+    re.IGNORECASE,
+)
 _LATIN = "\u024f"
 _POSSESSIVE = r"(?:['\u2019]s\b)?"
 
@@ -42,12 +54,14 @@ class Question:
     text: without the names of speakers: who speaks is asked of the notes' speaker, and hardly
         anybody says their own name. about: the speakers it asks about, and how surely, in (0, 1].
     named: whether it names a speaker that the namespace knows.
+    now: whether it asks for what holds now, or what was said last.
     """
 
     text: str
     about: Mapping[str, float]
     days: Days | None
     named: bool = False
+    now: bool = False
 
 
 def read_question(query: str, speakers: Collection[str], now: datetime) -> Question:
@@ -65,6 +79,7 @@ def read_question(query: str, speakers: Collection[str], now: datetime) -> Quest
         # Without the names, of which "May" may be one.
         days=days_in(text, now),
         named=bool(named),
+        now=_NOW.search(query) is not None,
     )
 
 

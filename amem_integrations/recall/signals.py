@@ -30,6 +30,9 @@ _BESIDE: Mapping[int, float] = {-2: 0.5, -1: 0.7, 1: 0.6, 2: 0.4}
 OFFSETS = tuple(_BESIDE)
 _SHARES = [(offset, weight**2) for offset, weight in _BESIDE.items()]
 _SHORTEST, _LONGEST = 3, 60
+# Shares of the greatest nearness: below the first a note counts nothing, above the second in full,
+# and from the third on it may say what the nearest says, but newer.
+_FAR, _NEAR, _ON_IT = 0.4, 0.7, 0.6
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 _QUESTION = re.compile("[?？؟]")
 _ASKS = re.compile(r"[?？؟][\s\"')”’」）]*$")
@@ -70,7 +73,8 @@ class Evidence:
     meanings: nearness by note id, see `relative_nearness`. bm25: scores by note id.
     speakers: how surely the question asks for the note's speaker, in (0, 1].
     about: how surely the question asks for each speaker's words.
-    days: the days that the question names. moments: microseconds, by note id.
+    days: the days that the question names. now: whether it asks for what holds now.
+    moments: microseconds, by note id.
     turns: the best notes and the turns around them; None before these were looked up.
     notes: the notes that were read.
     """
@@ -80,6 +84,7 @@ class Evidence:
     speakers: Mapping[str, float] = field(default_factory=dict[str, float])
     about: Mapping[str, float] = field(default_factory=dict[str, float])
     days: Days | None = None
+    now: bool = False
     moments: Mapping[str, int] = field(default_factory=dict[str, int])
     turns: Turns | None = None
     notes: Mapping[str, Note] = field(default_factory=dict[str, Note])
@@ -160,6 +165,25 @@ def score_date(evidence: Evidence) -> Mapping[str, float]:
     return {id: days.nearness(moment(time)) for id, time in evidence.moments.items()}
 
 
+def score_newest(evidence: Evidence) -> Mapping[str, float]:
+    """Where the question asks for what holds now: how near the newest note on the matter is to it.
+
+    Notes that are newer count by their nearness too; older ones do not. A note is on the matter if
+    it is about as near to the question as the nearest.
+    """
+    if not evidence.now:
+        return {}
+    known = [id for id in evidence.meanings if id in evidence.moments]
+    best = max((evidence.meanings[id] for id in known), default=0.0)
+    scores: dict[str, float] = {}
+    for id in sorted(known, key=evidence.moments.__getitem__, reverse=True):
+        share = evidence.meanings[id] / best if best else 0.0
+        scores[id] = min(max(share - _FAR, 0.0) / (_NEAR - _FAR), 1.0)
+        if share >= _ON_IT:
+            break
+    return scores
+
+
 def score_statement(evidence: Evidence) -> Mapping[str, float]:
     """1 for a note that does not end in a question."""
     notes = evidence.notes.items()
@@ -191,7 +215,7 @@ SHARES = ("outdated", "contested", "question")
 
 @dataclass(frozen=True, slots=True)
 class RecallOptions:
-    """How notes are found and ranked. The first eight are weights; 0 switches a signal off.
+    """How notes are found and ranked. The first nine are weights; 0 switches a signal off.
 
     Attributes:
         meaning: semantic similarity of the note and the question.
@@ -200,6 +224,7 @@ class RecallOptions:
         answer: semantic similarity of the turn before, if it is a question; needs `meaning`.
         speaker: the question names the note's speaker.
         date: the question names the note's day.
+        newest: the question asks for what holds now, and no newer note on the matter was found.
         statement: the note is not a question.
         length: longer notes, up to 60 words.
         damping: the share of a score that a link of weight 1 passes on, in [0, 1]; 0 ignores links.
@@ -235,6 +260,7 @@ class RecallOptions:
     answer: float = _signal(0.1, score_answer, most=0.0)
     speaker: float = _signal(3.0, score_speaker)
     date: float = _signal(3.5, score_date)
+    newest: float = _signal(3.5, score_newest)
     statement: float = _signal(0.5, score_statement, most=1.0)
     length: float = _signal(0.3, score_length, most=log(_LONGEST / _SHORTEST))
     damping: float = 0.25
