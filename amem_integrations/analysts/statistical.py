@@ -25,6 +25,7 @@ from amem_integrations.core.analysis import (
 )
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note, clean_terms, clean_text
+from amem_integrations.core.values import readable
 from amem_integrations.errors import AnalysisError
 
 __all__ = ["StatisticalAnalyst"]
@@ -98,7 +99,7 @@ class StatisticalAnalyst:
 
 
 # A value that is indexed whole has its JSON for content. To term statistics its keys would be
-# words that all such notes share, so only the texts in it are read.
+# words that all such notes share, so only the texts in it are read; of no note, encoded data.
 
 
 def _readable(subject: Subject) -> Subject:
@@ -110,6 +111,11 @@ def _readable(subject: Subject) -> Subject:
 
 
 def _read(note: Note) -> Note:
+    content = readable(note.content)
+    return _values(note) if content == note.content else replace(note, content=content, parts=None)
+
+
+def _values(note: Note) -> Note:
     if note.value_json is None or not note.content.startswith(("{", "[")):
         return note
     try:

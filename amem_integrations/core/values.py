@@ -16,6 +16,19 @@ MAX_TERM_CHARS = 200
 # takes about one token a character: digits, punctuation, and the letters of other scripts.
 _DENSE = re.compile(r"[^A-Za-z\s]")
 _WORD = re.compile("[A-Za-z]+")
+_LONGEST_WORD, _SHORTEST_RUN = 64, 60
+_BASE = "[A-Za-z0-9+/_=-]"
+# Base64, hexadecimal and the like: lines without a space, longer than words are.
+_RUN = re.compile(
+    r"(?:data:[\w.+/-]{0,80}(?:;[\w=.-]{1,40}){0,4},)?"
+    rf"(?<!{_BASE}){_BASE}{{{_SHORTEST_RUN},}}(?:\r?\n{_BASE}{{{_SHORTEST_RUN},}})*"
+)
+_BREAK, _CAPITAL, _DIGIT = re.compile("[/_=-]"), re.compile("[A-Z]"), re.compile("[0-9]")
+# Not of scripts that set no space between words: there it would be a sentence.
+_LONG_WORD = re.compile(
+    rf"([^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\uffef"
+    rf"\U00020000-\U0003ffff]{{{_LONGEST_WORD}}})\w+"
+)
 _BLANK = re.compile(f"[\\s{INVISIBLE}]*")
 
 
@@ -88,6 +101,28 @@ def clean_text(text: str, limit: int) -> str:
     safe = text.encode("utf-8", "ignore").decode().replace("\x00", "")
     line = " ".join(safe.split())[:limit].strip()
     return "" if is_blank(line) else line
+
+
+def readable(text: str) -> str:
+    """`text` without encoded data such as images in base64, and with very long words cut.
+
+    A text of nothing else is cut to its beginning. Takes time linear to its length.
+    """
+    if max(map(len, text.split()), default=0) < _SHORTEST_RUN:
+        return text
+    kept = _LONG_WORD.sub(r"\1", _RUN.sub(_unless_encoded, text))
+    return text[:_LONGEST_WORD] if is_blank(kept) else kept
+
+
+def _unless_encoded(run: re.Match[str]) -> str:
+    """Paths and slugs are long, too; but they are made of words, in one case."""
+    text = run[0]
+    if text.startswith("data:"):
+        return " "
+    longest = max(map(len, _BREAK.split(text)))
+    capitals, digits = _CAPITAL.subn("", text)[1], _DIGIT.subn("", text)[1]
+    is_mixed = capitals > 0.15 * len(text) and digits > 0.05 * len(text)
+    return " " if len(text) > _LONGEST_WORD and (longest > 40 or is_mixed) else text
 
 
 def estimate_tokens(text: str) -> int:

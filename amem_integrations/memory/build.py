@@ -19,7 +19,7 @@ from amem_integrations.core.io import IO, AsyncIO, Clock, Runnable, SyncIO, run
 from amem_integrations.core.note import Note
 from amem_integrations.core.usage import Ledger
 from amem_integrations.embedders.dense import resolve_embedder
-from amem_integrations.embedders.sparse import resolve_sparse
+from amem_integrations.embedders.sparse import WithIdentifiers, resolve_sparse, usable_encoders
 from amem_integrations.errors import AMemError, StoreClosedError, StoreError, loggable
 from amem_integrations.formation.pipeline import form_taken, take
 from amem_integrations.formation.queue import leave
@@ -35,7 +35,7 @@ from amem_integrations.memory.options import Options
 from amem_integrations.recall.last import Recalls
 from amem_integrations.recall.rerank import reranking_by
 from amem_integrations.stores.expiry import LiveEngine
-from amem_integrations.stores.open import Encoders, Store, is_there, open_store
+from amem_integrations.stores.open import Encoders, Store, is_there, open_store, sparse_of
 from amem_integrations.stores.usage import save_usage
 
 if TYPE_CHECKING:
@@ -108,19 +108,27 @@ class MemoryParts:
         )
         reranking = reranking_by(recall.reranker, self.settings.ledger.count)
         embedder = resolve_embedder(options.embedder)
-        sparse = resolve_sparse(None)
         if embedder.load is not None and not _is_made(options):
             # A model tried in vain shall not be what a collection without a note was made for.
             embedder.load()
+        best, *others = usable_encoders()
         self.store: Store = open_store(
             options.location,
             collection=options.collection,
-            encoders=Encoders(embedder.name, embedder.dimension, sparse.name),
+            encoders=Encoders(embedder.name, embedder.dimension, best, tuple(others)),
             api_key=options.api_key,
             timeout=options.server_options.timeout,
             prefer_grpc=options.server_options.prefer_grpc,
             grpc_port=options.server_options.grpc_port,
         )
+        sparse = resolve_sparse(sparse_of(self.store))
+        if not isinstance(sparse, WithIdentifiers):
+            _LOG.warning(
+                "The collection in %s has the older sparse encoder %r: numbers are not found by "
+                "words there. `amem admin reembed` makes a copy with the present one.",
+                self.store.location,
+                sparse.name,
+            )
         caches = _caches(options, self.store)
         engine = LiveEngine(self.store.sync, now.peek)
         same = self.store.asynchronous is self.store.sync

@@ -16,6 +16,7 @@ from amem_integrations.core.filters import Condition
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Hit, Note, as_utc
+from amem_integrations.core.values import readable
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.recall.fusion import Ranking, fuse, list_notes, rank_notes
 from amem_integrations.recall.links import follow_links, hit_order
@@ -196,10 +197,10 @@ async def _read_best(
 
 
 def _readable(query: object) -> str:
-    """The query without outer blanks; what is not valid Unicode becomes "?"."""
+    """The query without outer blanks and encoded data; what is not valid Unicode becomes "?"."""
     if not isinstance(query, str) or not query.strip():
         raise InvalidInputError("The query is empty or blank; say what to look for.")
-    return query.strip().encode("utf-8", "replace").decode()
+    return readable(query.strip()).encode("utf-8", "replace").decode()
 
 
 def check_counts(**counts: object) -> None:

@@ -134,16 +134,20 @@ class Encoders:
     """What turns text into the vectors of a collection.
 
     embedder: the dense embedder's name; dimension: the size of its vectors; sparse: the name
-    of the sparse encoder.
+    of the sparse encoder. others: sparse encoders that a collection may have as well; what it has
+    is its own and never changes.
     """
 
     embedder: str
     dimension: int
     sparse: str
+    others: tuple[str, ...] = ()
 
 
 def meta_point(encoders: Encoders) -> Point:
-    return Point(META_ID, {"kind": "meta", "schema": SCHEMA_VERSION, **asdict(encoders)})
+    held = asdict(encoders)
+    del held["others"]
+    return Point(META_ID, {"kind": "meta", "schema": SCHEMA_VERSION, **held})
 
 
 def encoders_of(held: Mapping[str, Any], location: str) -> Encoders:
@@ -184,7 +188,7 @@ def check_fits(held: Mapping[str, Any], asked: Encoders, location: str) -> None:
             embedder=embedder,
             dimension=dimension,
         )
-    if sparse != asked.sparse:
+    if sparse not in (asked.sparse, *asked.others):
         raise StoreMismatchError(
             f"The store in {location} was written with the sparse encoder {sparse!r}, and "
             f"{asked.sparse!r} was asked for; their terms differ. Open it with {sparse!r}, or "

@@ -20,13 +20,27 @@ from amem_integrations.core.engine import Engine
 from amem_integrations.core.filters import EVERYTHING
 from amem_integrations.core.io import run
 from amem_integrations.errors import InvalidInputError, StoreError, StoreMismatchError
-from amem_integrations.stores.checks import Encoders, address_of, check_fits, meta_point
+from amem_integrations.stores.checks import (
+    Encoders,
+    address_of,
+    check_fits,
+    encoders_of,
+    meta_point,
+)
 from amem_integrations.stores.codec import META_ID
 
 if TYPE_CHECKING:
     from amem_integrations.stores.edge.engine import EdgeEngine
 
-__all__ = ["Encoders", "Location", "Store", "check_api_key", "is_there", "open_store"]
+__all__ = [
+    "Encoders",
+    "Location",
+    "Store",
+    "check_api_key",
+    "is_there",
+    "open_store",
+    "sparse_of",
+]
 
 _COLLECTION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _URL = re.compile(r"https?://", re.IGNORECASE)
@@ -112,6 +126,11 @@ def open_store(
     if importlib.util.find_spec("qdrant_edge") is None:
         return _open_local_mode(directory, collection, encoders, timeout)
     return _open_edge(directory, collection, encoders)
+
+
+def sparse_of(store: Store) -> str:
+    """The name of the sparse encoder that the collection was written with."""
+    return encoders_of(run(store.sync.get([META_ID]))[0].payload, store.location).sparse
 
 
 def is_there(

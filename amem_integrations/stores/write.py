@@ -4,6 +4,7 @@ A short note is embedded as one text: content, context, keywords and tags togeth
 A long one is embedded passage by passage, with its understanding in a passage of its own, so that
 a new understanding leaves the other vectors alone. A note that was put together from several texts
 is embedded as these and nothing else, so that its score is what the texts themselves deserve.
+Encoded data, such as an image in base64, is stored and not embedded.
 """
 
 import re
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from amem_integrations.core.engine import Point, Vector
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note
-from amem_integrations.core.values import estimate_tokens
+from amem_integrations.core.values import estimate_tokens, readable
 from amem_integrations.stores.codec import note_from, note_point
 
 PASSAGE_TOKENS = 200
@@ -25,11 +26,12 @@ _BOUNDARY = re.compile(r"""(?:[.!?]["'”’)\]]*(?=\s)|[。！？][”’」』
 def passages(note: Note) -> list[str]:
     """The texts to embed, one vector each; the first FIRST_PASSAGES suffice to find it."""
     if note.texts is not None:
-        return [piece for text in note.texts for piece in _fitting(text)]
-    whole = "\n".join(part for part in (note.content, understanding(note)) if part)
+        return [piece for text in note.texts for piece in _fitting(readable(text))]
+    content = readable(note.content)
+    whole = "\n".join(part for part in (content, understanding(note)) if part)
     if estimate_tokens(whole) <= PASSAGE_TOKENS:
         return [whole]
-    return [*split(note.content), *split(understanding(note))]
+    return [*split(content), *split(understanding(note))]
 
 
 def _fitting(text: str) -> list[str]:

@@ -7,7 +7,10 @@ import pytest
 from amem_integrations import AgenticMemory
 from amem_integrations.core.filters import EVERYTHING
 from amem_integrations.core.io import run
+from amem_integrations.embedders.model_files import package_dir
+from amem_integrations.embedders.sparse import EdgeBm25, resolve_sparse
 from amem_integrations.errors import InvalidInputError, StoreCorruptError, StoreMismatchError
+from amem_integrations.memory import build
 from amem_integrations.testing import HashEmbedder
 from tests.support import chat_model, io_of, open_memory
 
@@ -53,6 +56,29 @@ async def test_the_async_form_copies_the_same_and_tells_how_far_it_is() -> None:
         assert await memory.admin.acopy_to(other, progress=lambda *far: told.append(far)) == 4
         assert payloads(other) == payloads(memory)
     assert told[-1][0] == told[-1][1] > 4
+
+
+@pytest.mark.skipif(package_dir("qdrant_edge") is None, reason="no Qdrant Edge wheel")
+def test_a_store_of_an_older_encoder_opens_and_a_copy_finds_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "usable_encoders", lambda: [EdgeBm25.name])
+        with open_memory(tmp_path / "old") as memory:
+            memory.add_many(["The key of locker 4711", "The key of locker 815"])
+    caplog.clear()
+    with open_memory(tmp_path / "old") as memory, open_memory(tmp_path / "new") as other:
+        assert "amem admin reembed" in caplog.text
+        assert io_of(memory).sparse.name == EdgeBm25.name
+        memory.add("The key of locker 4712")
+        assert "words" in memory.search("keys")[0].why
+        assert "words" not in memory.search("4712")[0].why
+        assert memory.admin.copy_to(other) == 3
+        assert io_of(other).sparse.name == resolve_sparse().name != EdgeBm25.name
+        for number in ("4711", "4712"):
+            [best, *_] = other.search(number)
+            assert number in best.note.content
+            assert "words" in best.why
 
 
 @pytest.mark.parametrize("other", [None, "a directory"])

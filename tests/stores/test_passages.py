@@ -1,5 +1,7 @@
 """Which texts of a note are embedded: all of its content, in pieces that an embedder can take."""
 
+import base64
+import random
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -133,6 +135,25 @@ def test_every_note_has_something_to_embed_and_nothing_too_long(
     found = passages(note(content, keywords=terms, tags=terms, context=context))
     assert found
     assert all(0 < estimate_tokens(text) <= PASSAGE_TOKENS for text in found)
+
+
+@pytest.mark.parametrize("line", [10**9, 76])
+def test_encoded_data_is_not_embedded(line: int) -> None:
+    data = base64.b64encode(random.Random(1).randbytes(20_000)).decode()
+    lines = "\n".join(data[at : at + line] for at in range(0, len(data), line))
+    shown = note(f"The boat data:image/png;base64,{lines} is called Susie, see {lines}")
+    assert "".join(passages(shown)).split() == ["The", "boat", "is", "called", "Susie,", "see"]
+    assert len(passages(note(data))) == 1
+
+
+def test_long_paths_slugs_and_sums_are_embedded() -> None:
+    for text in (
+        "https://example.org/" + "how-to-teach-an-old-dog-new-tricks/" * 4,
+        "/usr/local/lib/python3/site-packages/amem_integrations/embedders/minilm/tokenizer",
+        "the sum is 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "今天我们讨论了缓存系统的淘汰策略" * 6,
+    ):
+        assert "".join(passages(note(text))) == text
 
 
 def test_all_words_of_a_note_are_indexed() -> None:
