@@ -146,7 +146,7 @@ def search(
         str | None, typer.Option(metavar="WHEN", help=f"As things stood then: {_WHEN}")
     ] = None,
     min_relevance: Annotated[
-        float | None, typer.Option(help="Find nothing unless a note is so relevant.")
+        float | None, typer.Option(help="Leave out notes less relevant, 0 to 1.")
     ] = None,
 ) -> None:
     """Find notes, and say why each was found.

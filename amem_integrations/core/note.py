@@ -295,8 +295,8 @@ class Hit:
         why: contribution by signal ("meaning", "words", "link", …), which sum to the score. With a
             reranker the score is `why["rerank"]`.
         via: the link that led here or lifted the note; set whenever `why` has "link".
-        relevance: how much it has to do with the question, comparable across searches with the same
-            embedder; None unless the search has a `min_relevance`.
+        relevance: how probable it is that the note answers the question, in [0, 1], comparable
+            across searches with the same embedder; None unless the search has a `min_relevance`.
 
     Examples:
         >>> _ = memory.add("Calvin wants an LRU policy for the cache")

@@ -1,6 +1,5 @@
 """AMemRetriever: notes as documents, for whatever in LangChain takes a retriever."""
 
-from math import inf
 from typing import Any
 
 from langchain_core.callbacks import (
@@ -14,18 +13,18 @@ from pydantic import Field, field_validator
 from amem_integrations.core.namespace import Namespace, fixed_namespace
 from amem_integrations.core.note import Hit
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.items import hit_metadata
+from amem_integrations.memory.items import hit_metadata, least_relevance
 
 # What one `invoke` may override.
-_PER_CALL = ("k", "hops", "filter", "min_relevance", "score_threshold")
+_PER_CALL = ("k", "hops", "filter", "min_relevance")
 
 
 class AMemRetriever(BaseRetriever):
     """Retrieves the notes of one namespace, linked ones included, best first.
 
-    `invoke` takes k, hops, filter, min_relevance and score_threshold as well, for that call; the
-    namespace is fixed. A document has the note's id and text; its metadata has the rest of the
-    note, JSON-native. A blank query finds nothing. Errors are raised.
+    `invoke` takes k, hops, filter and min_relevance as well, for that call; the namespace is fixed.
+    A document has the note's id and text; its metadata has the rest of the note, JSON-native. A
+    blank query finds nothing. Errors are raised.
 
     Attributes:
         memory: whose notes they are.
@@ -33,9 +32,7 @@ class AMemRetriever(BaseRetriever):
         k: how many notes, at most.
         hops: how many links are followed.
         filter: conditions, as for `AgenticMemory.search`.
-        min_relevance: as for `AgenticMemory.search`.
-        score_threshold: the least score of a document; a clear winner by meaning and words has
-            about 1 for each, see its `why`.
+        min_relevance: the least `relevance` of a document, in [0, 1]; see its metadata.
 
     Raises:
         AMemError: when it is asked, whatever `AgenticMemory.search` raises.
@@ -54,7 +51,6 @@ class AMemRetriever(BaseRetriever):
     hops: int = Field(default=1, ge=0)
     filter: dict[str, Any] | None = None
     min_relevance: float | None = None
-    score_threshold: float | None = None
 
     @field_validator("namespace", mode="before")
     @classmethod
@@ -64,24 +60,23 @@ class AMemRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **given: Any
     ) -> list[Document]:
-        arguments, threshold = self._arguments(given)
-        hits = self.memory.search(query, **arguments) if query.strip() else []
-        return [_document(hit) for hit in hits if hit.score >= threshold]
+        hits = self.memory.search(query, **self._arguments(given)) if query.strip() else []
+        return [_document(hit) for hit in hits]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **given: Any
     ) -> list[Document]:
-        arguments, threshold = self._arguments(given)
+        arguments = self._arguments(given)
         hits = await self.memory.asearch(query, **arguments) if query.strip() else []
-        return [_document(hit) for hit in hits if hit.score >= threshold]
+        return [_document(hit) for hit in hits]
 
-    def _arguments(self, given: dict[str, Any]) -> tuple[dict[str, Any], float]:
-        """The arguments of `search`, and the least score of a document."""
+    def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of `search`."""
         if unknown := given.keys() - set(_PER_CALL):
             raise TypeError(f"invoke takes {', '.join(_PER_CALL)}; got {', '.join(unknown)}.")
         arguments = {name: given.get(name, getattr(self, name)) for name in _PER_CALL}
-        threshold = arguments.pop("score_threshold")
-        return {**arguments, "namespace": self.namespace}, -inf if threshold is None else threshold
+        least = least_relevance(self.memory.options, arguments["min_relevance"])
+        return {**arguments, "namespace": self.namespace, "min_relevance": least}
 
 
 def _document(hit: Hit) -> Document:

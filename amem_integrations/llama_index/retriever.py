@@ -10,7 +10,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from amem_integrations.core.namespace import fixed_namespace
 from amem_integrations.core.note import Hit
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.items import hit_metadata
+from amem_integrations.memory.items import hit_metadata, least_relevance
 from amem_integrations.memory.operations import NamespaceLike
 from amem_integrations.recall.search import check_counts
 from amem_integrations.recall.signals import check_relevance
@@ -33,7 +33,7 @@ class AMemRetriever(BaseRetriever):
         top_k: how many notes, at most.
         hops: how many links are followed.
         filter: conditions, as for `AgenticMemory.search`.
-        min_relevance: as for `AgenticMemory.search`.
+        min_relevance: the least score of a node. Its score is `hit.relevance`, in [0, 1].
         callback_manager: LlamaIndex's.
 
     Raises:
@@ -68,7 +68,7 @@ class AMemRetriever(BaseRetriever):
             "k": top_k,
             "hops": hops,
             "filter": filter,
-            "min_relevance": min_relevance,
+            "min_relevance": least_relevance(core.options, min_relevance),
         }
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -81,7 +81,7 @@ class AMemRetriever(BaseRetriever):
 
 
 def _nodes(hits: Sequence[Hit]) -> list[NodeWithScore]:
-    return [NodeWithScore(node=_node(hit), score=hit.score) for hit in hits]
+    return [NodeWithScore(node=_node(hit), score=hit.relevance) for hit in hits]
 
 
 def _node(hit: Hit) -> TextNode:

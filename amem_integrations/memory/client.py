@@ -290,8 +290,8 @@ class AgenticMemory(MemoryHandle):
             hops: how many links to follow from what was found; linked notes compete for the places.
             filter: conditions on tags, keywords, session, speaker, times or metadata.
             at: recall as of this moment; a naive datetime counts as UTC.
-            min_relevance: return nothing unless one note reaches this `hit.relevance`; 0 drops
-                nothing. None: as the memory was opened.
+            min_relevance: the least `hit.relevance` of a note, in [0, 1]; 0 drops nothing, 0.1 what
+                hardly answers. None: as the memory was opened.
             reranker: as in `RecallOptions`; False for none. None: as the memory was opened.
 
         Raises:

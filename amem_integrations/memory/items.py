@@ -14,6 +14,7 @@ from amem_integrations.core.note import MAX_PARTS, Hit, Note, Status, note_id
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import Formation, have_formed
 from amem_integrations.memory.operations import Wiring
+from amem_integrations.memory.options import Options
 from amem_integrations.revisions import forget as forgetting
 from amem_integrations.revisions.archive import restore
 from amem_integrations.revisions.forget import forget, make_way
@@ -79,6 +80,15 @@ def address_id(address: Address) -> str:
 def value_of(note: Note) -> dict[str, object]:
     """Return the value of a note; for one without a value, its content as one."""
     return {"content": note.content} if note.value_json is None else note.value
+
+
+def least_relevance(options: Options, given: float | None) -> float:
+    """Return the `min_relevance` of a retriever: its own, the memory's, or 0, which drops nothing.
+
+    With any of them relevance is measured, which a framework's score is.
+    """
+    least = options.recall_options.min_relevance if given is None else given
+    return 0.0 if least is None else least
 
 
 def hit_metadata(hit: Hit) -> dict[str, object]:

@@ -84,8 +84,7 @@ async def list_notes(
     # IDF over the namespace, so that notes of others move no score.
     corpus = within(scope.namespace)
     fields = ("place",) if options.words or options.reply else ()
-    dated = question.days is not None or question.now
-    if dated:
+    if question.days:
         fields += ("occurred_at", "created_at")
     near: list[Query] = []
     wording: list[Query] = []
@@ -109,8 +108,7 @@ async def list_notes(
         bm25=bm25,
         speakers=speakers,
         days=question.days,
-        now=question.now,
-        moments=_moments(payloads) if dated else {},
+        moments=_moments(payloads) if question.days else {},
     )
     return Lists(evidence, _places(payloads), are_complete)
 
@@ -256,7 +254,7 @@ def _with_turns(evidence: Evidence, payloads: Mapping[str, Mapping[str, Any]]) -
         evidence,
         turns=Turns({**(evidence.turns or {}), **_places(payloads)}),
         speakers={**evidence.speakers, **asked},
-        moments={**evidence.moments, **_moments(payloads)} if evidence.days or evidence.now else {},
+        moments={**evidence.moments, **_moments(payloads)} if evidence.days else {},
     )
 
 

@@ -34,7 +34,7 @@ _YOU = re.compile(r"\byou(?:r|rs|rself)?\b|[你您]", re.IGNORECASE)
 # Asks for what holds now, rather than for whatever was said.
 _NOW = re.compile(
     r"\b(?:now|nowadays|current(?:ly)?|presently|latest|newest|most recent|these days|still|today"
-    r"|do (?:I|we)|(?:is|are) (?:my|our)|am I|are we"
+    r"|(?:is|are) (?:my|our)"
     r"|(?:at|by|for) (?:the moment|present)|any ?more|up to date"
     r"|jetzt|derzeit|zur ?zeit|aktuell\w*|momentan|heutzutage|immer noch|noch immer|neueste\w*"
     r"|ahora|actual(?:mente)?|todav[ií]a|hoy en d[ií]a|en este momento"

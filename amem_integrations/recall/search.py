@@ -20,8 +20,8 @@ from amem_integrations.core.values import readable
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.recall.fusion import Ranking, fuse, list_notes, rank_notes
 from amem_integrations.recall.links import follow_links, hit_order
-from amem_integrations.recall.query import Believe, Scope, read_question, scope_of
-from amem_integrations.recall.relevance import keep_relevant
+from amem_integrations.recall.query import Believe, Question, Scope, read_question, scope_of
+from amem_integrations.recall.relevance import measure_relevance
 from amem_integrations.recall.rerank import (
     Reranking,
     Same,
@@ -107,11 +107,11 @@ async def search(
         lists = await list_notes(io, scope, question, vector, terms, depth, options)
         first = max(places, _READ)
         ranking = await rank_notes(io, scope, lists, question, places, options, first=first)
-        hits = await _read_best(io, scope, ranking, places, known, same, options)
+        hits = await _read_best(io, scope, ranking, places, known, same, question, options)
         if ranking.skipped and (len(hits) < first or _is_crowded(hits, k, same, options)):
             # Some of the first notes make way for others, so that all of them count.
             ranking = await rank_notes(io, scope, lists, question, places, options)
-            hits = await _read_best(io, scope, ranking, places, known, same, options)
+            hits = await _read_best(io, scope, ranking, places, known, same, question, options)
         if depth == total or lists.are_complete:
             break
         crowded = depth == shortest and _is_crowded(hits, k, same, options)
@@ -138,7 +138,8 @@ async def search(
     hits = sorted(diversify(hits, k, options.diversity), key=lambda hit: -hit.score)
     if options.min_relevance is None:
         return hits
-    return await keep_relevant(io, scope, hits, question, vector, terms, options.min_relevance)
+    rated = await measure_relevance(io, scope, hits, question, vector)
+    return [hit for hit in rated if (hit.relevance or 0.0) >= options.min_relevance]
 
 
 async def _speakers(io: IO, namespace: Namespace) -> Collection[str]:
@@ -159,6 +160,7 @@ async def _read_best(
     k: int,
     known: dict[str, Note | None],
     same: dict[str, Same],
+    question: Question,
     options: RecallOptions,
 ) -> list[Hit]:
     """Return at least the first `k` notes that may be returned, scored by their texts too.
@@ -189,7 +191,10 @@ async def _read_best(
             if note is not None:
                 hits.append(Hit(note, found.score, found.why))
     evidence = Evidence(
-        meanings=meanings if options.meaning else {}, notes={hit.note.id: hit.note for hit in hits}
+        meanings=meanings if options.meaning else {},
+        about=question.about,
+        now=question.now,
+        notes={hit.note.id: hit.note for hit in hits},
     )
     by_text = {found.id: found.why for found in fuse(score_texts(evidence), options.weights)}
     whys = [(hit.note, {**hit.why, **by_text.get(hit.note.id, {})}) for hit in hits]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from heapq import nlargest
-from math import isfinite, log, sqrt
+from math import log, sqrt
 from typing import Any, NamedTuple
 
 from amem_integrations.core.note import Note
@@ -166,19 +166,27 @@ def score_date(evidence: Evidence) -> Mapping[str, float]:
 
 
 def score_newest(evidence: Evidence) -> Mapping[str, float]:
-    """Where the question asks for what holds now: how near the newest note on the matter is to it.
+    """Where the question asks for what holds now: how near the newest statement on the matter is.
 
-    Notes that are newer count by their nearness too; older ones do not. A note is on the matter if
-    it is about as near to the question as the nearest.
+    Statements that are newer count by their nearness too; older ones do not. A statement is on the
+    matter if it is about as near to the question as the nearest. It is one by somebody whose words
+    are asked for, if any are.
     """
     if not evidence.now:
         return {}
-    known = [id for id in evidence.meanings if id in evidence.moments]
-    best = max((evidence.meanings[id] for id in known), default=0.0)
+    statements = [
+        note
+        for id, note in evidence.notes.items()
+        if id in evidence.meanings
+        and not _asks(note)
+        and (not evidence.about or note.speaker in evidence.about)
+    ]
+    best = max((evidence.meanings[note.id] for note in statements), default=0.0)
     scores: dict[str, float] = {}
-    for id in sorted(known, key=evidence.moments.__getitem__, reverse=True):
-        share = evidence.meanings[id] / best if best else 0.0
-        scores[id] = min(max(share - _FAR, 0.0) / (_NEAR - _FAR), 1.0)
+    newest_first = sorted(statements, key=lambda n: n.occurred_at or n.created_at, reverse=True)
+    for note in newest_first:
+        share = evidence.meanings[note.id] / best if best else 0.0
+        scores[note.id] = min(max(share - _FAR, 0.0) / (_NEAR - _FAR), 1.0)
         if share >= _ON_IT:
             break
     return scores
@@ -187,7 +195,11 @@ def score_newest(evidence: Evidence) -> Mapping[str, float]:
 def score_statement(evidence: Evidence) -> Mapping[str, float]:
     """1 for a note that does not end in a question."""
     notes = evidence.notes.items()
-    return {id: 0.0 if _ASKS.search(note.content[-200:]) else 1.0 for id, note in notes}
+    return {id: 0.0 if _asks(note) else 1.0 for id, note in notes}
+
+
+def _asks(note: Note) -> bool:
+    return _ASKS.search(note.content[-200:]) is not None
 
 
 def score_length(evidence: Evidence) -> Mapping[str, float]:
@@ -240,7 +252,7 @@ class RecallOptions:
         drop_weak_paths: whether a path below that passes on nothing.
         fold_duplicates: whether near-duplicates of a better hit give way.
         diversity: maximal marginal relevance, in [0, 1]: the share of dissimilarity in the ranking.
-        min_relevance: if no hit reaches this relevance, nothing is found; None: no limit.
+        min_relevance: the least relevance of a hit, in [0, 1]; None: relevance is not measured.
             See `relevance`.
         reranker: reorders the best hits: the name of a fastembed cross-encoder, a LangChain
             document compressor, or a function from a query and texts to scores.
@@ -260,7 +272,7 @@ class RecallOptions:
     answer: float = _signal(0.1, score_answer, most=0.0)
     speaker: float = _signal(3.0, score_speaker)
     date: float = _signal(3.5, score_date)
-    newest: float = _signal(3.5, score_newest)
+    newest: float = _signal(3.5, score_newest, most=1.0)
     statement: float = _signal(0.5, score_statement, most=1.0)
     length: float = _signal(0.3, score_length, most=log(_LONGEST / _SHORTEST))
     damping: float = 0.25
@@ -302,8 +314,10 @@ def check_relevance(least: object) -> None:
     """Raise InvalidInputError if this can be no `min_relevance`."""
     if least is None:
         return
-    if isinstance(least, bool) or not isinstance(least, int | float) or not isfinite(least):
-        raise InvalidInputError(f"min_relevance is a number, such as 0.6, or None; got {least!r}.")
+    if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least <= 1:
+        raise InvalidInputError(
+            f"min_relevance is a number in [0, 1], such as 0.1, or None; got {least!r}."
+        )
 
 
 SIGNALS: Mapping[str, Signal] = {

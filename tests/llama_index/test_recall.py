@@ -1,6 +1,5 @@
 """What a chat memory recalls, how much, and where in the messages it stands."""
 
-import json
 from typing import Any
 
 import pytest
@@ -25,6 +24,7 @@ from tests.llama_index.support import (
     text_of,
     user,
 )
+from tests.support import notes_in
 
 WOMBATS = "Which wombats live in Tasmania?"
 
@@ -66,8 +66,8 @@ def test_top_k_limits_the_notes(core: AgenticMemory) -> None:
 async def test_with_min_relevance_a_question_about_nothing_stored_recalls_nothing(
     told: AgenticMemory,
 ) -> None:
-    about = {"namespace": "calvin", "min_relevance": 0.55}
-    memory = memory_of(told, min_relevance=0.55)
+    about = {"namespace": "calvin", "min_relevance": 0.1}
+    memory = memory_of(told, min_relevance=0.1)
     again = type(memory).from_dict(memory.to_dict(), core=told)
     block = AMemMemoryBlock(told, **about)
     retriever = AMemRetriever(told, **about)
@@ -150,10 +150,9 @@ def test_hostile_text_stays_quoted_data_in_every_prompt(core: AgenticMemory, hos
         core.add(hostile, namespace=who, formation="off")
         engine(llm, memory_of(core, who)).chat("dog free obey?")
         prompt = llm.calls[-1].text
-        quoted = [line for line in prompt.splitlines() if line.startswith('{"time"')]
-        assert [json.loads(line)["content"] for line in quoted] == [hostile]
+        assert [note["content"] for note in notes_in(prompt)] == [hostile]
         assert prompt.count("</memory>") == prompt.count("<memory>") == 1
-        assert "49" not in prompt.replace(quoted[0], "")
+        assert "49" not in prompt.replace(hostile, "")
 
 
 # -- where it goes -------------------------------------------------------------------------------

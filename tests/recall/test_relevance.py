@@ -8,7 +8,6 @@ import pytest
 
 from amem_integrations import AgenticMemory
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.recall.relevance import coverage
 from tests.support import open_memory
 
 TALK = [
@@ -46,25 +45,6 @@ def greatest(memory: AgenticMemory, query: str) -> float:
     return max(hit.relevance or 0.0 for hit in memory.search(query, min_relevance=0))
 
 
-@pytest.mark.parametrize(
-    ("around", "held", "masses", "covered"),
-    [
-        ({"a": 1.0}, [{"a": 1.0, "b": 0.5}, {"a": 1.0}], [2.0, 1.0], 1.0),
-        # Words count by what they tell, and by how much of them a note has.
-        ({"a": 1.0}, [{"a": 1.0}, {"b": 1.0}], [3.0, 1.0], 0.75),
-        ({"a": 1.0}, [{"a": 0.4}], [2.0], 0.4),
-        # A word of a turn nearby counts less, and only once.
-        ({"a": 1.0, "b": 0.7}, [{"a": 1.0}, {"b": 1.0}], [1.0, 1.0], 0.85),
-        ({"a": 1.0, "b": 0.7}, [{"a": 1.0, "b": 1.0}], [2.0], 1.0),
-        ({"a": 1.0}, [], [], 0.0),
-    ],
-)
-def test_coverage_is_the_share_of_a_question_that_a_note_and_its_turns_hold(
-    around: Any, held: Any, masses: list[float], covered: float
-) -> None:
-    assert coverage(around, held, masses) == pytest.approx(covered)
-
-
 # -- what is measured ---------------------------------------------------------------------------
 
 
@@ -78,20 +58,14 @@ def test_the_own_words_of_a_note_are_most_relevant(memory: AgenticMemory) -> Non
     assert relevance(memory, asked, "A cache before") > relevance(memory, asked, "Lunch")
 
 
-def test_a_turn_is_relevant_by_what_was_said_around_it(memory: AgenticMemory) -> None:
-    alone = "eviction"
-    assert relevance(memory, alone, "A cache before") > relevance(memory, alone, "The product")
-    assert relevance(memory, alone, "The product") > 0.1
-
-
-def test_unknown_words_weigh_most(memory: AgenticMemory) -> None:
-    known, unknown = "cache lunch", "cache wombat"
+def test_words_that_nobody_said_count_against_it(memory: AgenticMemory) -> None:
+    known, unknown = "cache eviction", "cache wombat"
     assert relevance(memory, unknown, "Then a cache") < relevance(memory, known, "Then a cache")
 
 
 def test_naming_somebody_who_is_here_adds_a_little(memory: AgenticMemory) -> None:
     named, stranger = "Did Ada say wombat?", "Did wombat say wombat?"
-    assert greatest(memory, named) - greatest(memory, stranger) == pytest.approx(0.2, abs=0.1)
+    assert greatest(memory, named) > greatest(memory, stranger)
 
 
 def test_relevance_is_the_same_whatever_else_is_found(memory: AgenticMemory) -> None:
@@ -112,18 +86,20 @@ def test_other_namespaces_change_no_relevance(memory: AgenticMemory) -> None:
 
 
 def test_a_question_about_nothing_stored_finds_nothing(memory: AgenticMemory) -> None:
-    assert memory.search("Which wombats live in Tasmania?", min_relevance=0.55) == []
+    assert memory.search("Which wombats live in Tasmania?", min_relevance=0.1) == []
     assert memory.search("Which wombats live in Tasmania?") != []
 
 
-def test_a_question_about_something_stored_finds_as_much_as_without(memory: AgenticMemory) -> None:
+def test_a_question_about_something_stored_loses_what_hardly_answers(memory: AgenticMemory) -> None:
     asked = "Which eviction does the cache have?"
-    with_least = memory.search(asked, min_relevance=0.55)
-    assert [hit.note.id for hit in with_least] == [hit.note.id for hit in memory.search(asked)]
+    every = memory.search(asked, min_relevance=0)
+    kept = memory.search(asked, min_relevance=0.1)
+    assert kept == [hit for hit in every if (hit.relevance or 0.0) >= 0.1]
+    assert 0 < len(kept) < len(every)
 
 
 def test_a_memory_has_a_least_relevance_which_a_search_can_waive() -> None:
-    with open_memory(formation="off", min_relevance=0.55) as memory:
+    with open_memory(formation="off", min_relevance=0.1) as memory:
         memory.add("We chose a cache with LRU eviction.")
         assert memory.search("wombats of Tasmania") == []
         assert len(memory.search("wombats of Tasmania", min_relevance=0)) == 1
@@ -134,7 +110,7 @@ def test_a_memory_has_a_least_relevance_which_a_search_can_waive() -> None:
 def test_any_question_has_a_relevance(memory: AgenticMemory, query: str) -> None:
     found = memory.search(query, min_relevance=0)
     assert found
-    assert all(hit.relevance is not None and 0 <= hit.relevance <= 1.7 for hit in found)
+    assert all(hit.relevance is not None and 0 <= hit.relevance <= 1 for hit in found)
 
 
 def test_a_filter_and_a_moment_hold_for_relevance_too(memory: AgenticMemory) -> None:
@@ -145,7 +121,7 @@ def test_a_filter_and_a_moment_hold_for_relevance_too(memory: AgenticMemory) -> 
     assert memory.search("cache", min_relevance=0, at=past) == []
 
 
-@pytest.mark.parametrize("least", [float("nan"), float("inf"), "0.5", True])
+@pytest.mark.parametrize("least", [float("nan"), float("inf"), "0.5", True, -0.1, 1.5])
 def test_what_is_no_number_is_refused(memory: AgenticMemory, least: Any) -> None:
     with pytest.raises(InvalidInputError, match="min_relevance is a number"):
         memory.search("cache", min_relevance=least)
