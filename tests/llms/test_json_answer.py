@@ -12,7 +12,12 @@ from amem_integrations.llms.chat_models import MAX_CHARS, find_object
 from tests.analysts.test_prompts import UNDERSTANDING, note, subject
 from tests.support import check_linear
 
-ANSWER = {"keywords": ["LRU", "快取"], "tags": ["design"], "context": 'Says "{no}", then </think>.'}
+ANSWER = {
+    "keywords": ["LRU", "快取"],
+    "tags": ["design"],
+    "context": 'Says "{no}", then </think>.',
+    "questions": [],
+}
 TEXT = json.dumps(ANSWER, ensure_ascii=False)
 
 
@@ -39,6 +44,36 @@ def test_talk_fences_and_reasoning_around_the_answer_are_ignored(text: str) -> N
 def test_trailing_commas_are_forgiven_but_commas_in_strings_kept() -> None:
     text = '{"keywords": ["a,]", "b",], "tags": [], "context": "x, }",\n}'
     assert found(text) == {"keywords": ["a,]", "b"], "tags": [], "context": "x, }"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"keywords": ["LRU"], "tags": [], "context": "One line.\nAnother."}',
+        "{'keywords': ['LRU'], 'tags': [], 'context': 'One line.\\nAnother.'}",
+        '{"keywords": ["LRU"], // the terms\n"tags": [], /* none */\n'
+        '"context": "One line.\\nAnother.", // "x"\n}',
+        json.dumps({"answer": {"keywords": ["LRU"], "tags": [], "context": "One line.\nAnother."}}),
+        json.dumps(json.dumps({"keywords": ["LRU"], "tags": [], "context": "One line.\nAnother."})),
+        json.dumps(
+            {"answer": '{"keywords": ["LRU"], "tags": [], "context": "One line.\nAnother."}'}
+        ),
+    ],
+)
+def test_what_is_nearly_json_is_read(text: str) -> None:
+    assert found(text) == {"keywords": ["LRU"], "tags": [], "context": "One line.\nAnother."}
+
+
+def test_quotes_and_slashes_in_strings_are_kept() -> None:
+    text = (
+        """{'keywords': ['Marta's "bed"', 'http://x.y // z'], """
+        """'tags': [None, True], 'context': 'a\\'b'}"""
+    )
+    assert found(text) == {
+        "keywords": ['Marta\'s "bed"', "http://x.y // z"],
+        "tags": [None, True],
+        "context": "a'b",
+    }
 
 
 def test_the_final_answer_wins_over_a_draft() -> None:
@@ -82,9 +117,11 @@ def test_a_smaller_object_within_a_truncated_answer_is_not_mistaken_for_it(
     length = data.draw(st.integers(min_value=1, max_value=len(text) - 1))
     fused = fuse_request(subject("new", note("old"))).schema
     assert find_object(text[:length], fused) is None
+    quoted = text.replace('"', "'")
+    assert find_object(quoted[:length], fused) is None
 
 
-@pytest.mark.parametrize("piece", ["{", '\\"', ", "])
+@pytest.mark.parametrize("piece", ["{", '\\"', ", ", " '", "//", "/*", ",//", "' ,"])
 def test_200_kb_of_rubbish_are_given_up_in_linear_time(piece: str) -> None:
     def read(size: int) -> None:
         assert found(piece * (size // len(piece))) is None
