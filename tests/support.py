@@ -42,8 +42,8 @@ def shown_notes(messages: Sequence[BaseMessage]) -> tuple[str, list[dict[str, An
     """The new note's text and the candidates, as a prompt shows them."""
     lines = str(messages[1].content).splitlines()
     start, end = lines.index("<notes>"), lines.index("</notes>")
-    *candidates, new = (json.loads(line) for line in lines[start + 1 : end])
-    return new["new"]["text"], candidates
+    *others, new = (json.loads(line) for line in lines[start + 1 : end])
+    return new["new"]["text"], [note for note in others if "n" in note]
 
 
 def shown_batch(messages: Sequence[BaseMessage]) -> dict[str, tuple[str, list[dict[str, Any]]]]:
@@ -90,6 +90,7 @@ def judgement(text: str, **fields: Any) -> dict[str, Any]:
         "keywords": words(text),
         "tags": ["tag-" + words(text)[0].lower(), "talk"],
         "context": f"About {' '.join(words(text)[:2])}.",
+        "questions": [f"What about {words(text)[0]}?"],
         "links": [],
         "evolutions": [],
         **fields,
@@ -139,6 +140,7 @@ def copies_everything(text: str, candidates: list[dict[str, Any]]) -> dict[str, 
         keywords=read,
         tags=[f"t-{word}" for word in read],
         context=f"On {words}.",
+        questions=[f"Who said {words}?"],
         links=[
             {"to": c["n"], "reason": words, "kind": "cause", "strength": 1.0} for c in candidates
         ],

@@ -23,6 +23,7 @@ from amem_integrations.core.analysis import (
 from amem_integrations.core.note import MAX_CONTEXT_CHARS, clean_terms, clean_text
 
 MAX_KEYWORDS = MAX_TAGS = 8
+MAX_QUESTIONS = 2
 MAX_ITEMS = 32
 MAX_REASON_CHARS = 400
 MAX_DISTILLED_CHARS = 1_000
@@ -42,13 +43,18 @@ class UnusableAnswerError(Exception):
 
 
 def understanding(answer: Answer) -> Understanding:
-    """Return keywords, tags and context; there must be a keyword and a context."""
+    """Return keywords, tags, context and questions; there must be a keyword.
+
+    There must be a context too, which may be "" for small talk, that answers no question.
+    """
     keywords = _terms(answer, "keywords", MAX_KEYWORDS)
     context = _text(answer, "context", MAX_CONTEXT_CHARS)
-    missing = [name for name, value in (("keywords", keywords), ("context", context)) if not value]
-    if missing:
-        raise UnusableAnswerError(f"{' and '.join(missing)} must not be empty", reason="empty")
-    return Understanding(keywords, _terms(answer, "tags", MAX_TAGS), context)
+    questions = _questions(answer)
+    if not keywords:
+        raise UnusableAnswerError("keywords must not be empty", reason="empty")
+    if answer.get("context") is None or (questions and not context):
+        raise UnusableAnswerError("context must not be empty", reason="empty")
+    return Understanding(keywords, _terms(answer, "tags", MAX_TAGS), context, questions)
 
 
 def distilled(answer: Answer) -> Distilled | None:
@@ -144,6 +150,13 @@ def by_note(answer: Answer, new: Sequence[str]) -> dict[str, Answer]:
     if not found:
         raise UnusableAnswerError('"notes" must hold one object for each new note, with its "n"')
     return found
+
+
+def _questions(answer: Answer) -> tuple[str, ...]:
+    value = answer.get("questions")
+    # A lone text is one question, whatever commas it has.
+    given = {"questions": [value] if isinstance(value, str) else value}
+    return _terms(given, "questions", MAX_QUESTIONS)
 
 
 def _terms(answer: Answer, name: str, limit: int) -> tuple[str, ...]:

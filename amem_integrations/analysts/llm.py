@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from amem_integrations.analysts import answers, prompts
@@ -22,7 +23,7 @@ from amem_integrations.core.analysis import (
     Understanding,
 )
 from amem_integrations.core.io import IO
-from amem_integrations.core.note import Note
+from amem_integrations.core.note import Note, clean_terms
 from amem_integrations.core.quotation import quote_text
 from amem_integrations.errors import AnalysisError
 
@@ -35,6 +36,8 @@ ATTEMPTS = 3
 LONGEST_WAIT = 60.0
 _FIRST_WAIT = 1.0
 _QUOTED_CHARS = 2000
+MAX_TERMS = 8
+"""How many keywords, and how many tags, evolutions may bring a note to."""
 
 T = TypeVar("T")
 
@@ -60,6 +63,7 @@ class LLMAnalyst:
         return await self._understand(io, subject, "construct")
 
     async def link(self, io: IO, subject: Subject) -> list[LinkProposal]:
+        subject = _oldest_first(subject)
         offered = prompts.handles(subject.candidates)
         if not offered:
             return []
@@ -69,24 +73,28 @@ class LLMAnalyst:
     async def evolve(
         self, io: IO, subject: Subject, links: Sequence[LinkProposal]
     ) -> list[Evolution]:
+        subject = _oldest_first(subject)
         offered = prompts.handles(subject.candidates)
         if not offered:
             return []
         request = prompts.evolve_request(subject, links, self.instructions)
-        return await self._ask(io, request, lambda answer: answers.evolutions(answer, offered))
+        found = await self._ask(io, request, lambda answer: answers.evolutions(answer, offered))
+        return _completed(found, _notes_of([subject]))
 
     async def fuse(self, io: IO, subject: Subject) -> Judgement:
+        subject = _oldest_first(subject)
         offered = prompts.handles(subject.candidates)
         if not offered:
             return Judgement(await self._understand(io, subject, "fuse"))
         request = prompts.fuse_request(subject, self.instructions)
-        return await self._ask(io, request, lambda answer: answers.judgement(answer, offered))
+        found = await self._ask(io, request, lambda answer: answers.judgement(answer, offered))
+        return _with_completed(found, _notes_of([subject]))
 
     async def batch(self, io: IO, subjects: Sequence[Subject]) -> list[Judgement | AnalysisError]:
         new = [subject.note for subject in subjects]
-        known = {each.note.id: each.note for subject in subjects for each in subject.candidates}
+        known = _notes_of(subjects)
         others = known.keys() - {note.id for note in new}
-        older = sorted((known[id] for id in others), key=lambda note: (note.created_at, note.id))
+        older = sorted((known[id] for id in others), key=_age)
         offered = prompts.numbered([*older, *new])
         handles = list(offered)[-len(new) :]
 
@@ -95,7 +103,11 @@ class LLMAnalyst:
             return [_batched(by_handle.get(handle), offered, handle) for handle in handles]
 
         request = prompts.batch_request(older, new, self.instructions)
-        return await self._ask(io, request, read, insist=False)
+        found = await self._ask(io, request, read, insist=False)
+        return [
+            each if isinstance(each, AnalysisError) else _with_completed(each, known)
+            for each in found
+        ]
 
     async def segment(self, io: IO, turn: Turn) -> list[IdeaProposal]:
         """Ask once: an answer that cannot be read is not repaired, since statistics stand ready."""
@@ -148,6 +160,44 @@ class LLMAnalyst:
             reraise=True,
         )
         return await retrying(attempt)
+
+
+def _age(note: Note) -> tuple[datetime, str]:
+    return note.created_at, note.id
+
+
+def _oldest_first(subject: Subject) -> Subject:
+    """The turn before comes last, right before the subject."""
+    candidates = sorted(subject.candidates, key=lambda candidate: _age(candidate.note))
+    return replace(subject, candidates=tuple(candidates))
+
+
+def _notes_of(subjects: Sequence[Subject]) -> dict[str, Note]:
+    return {each.note.id: each.note for subject in subjects for each in subject.candidates}
+
+
+def _with_completed(judgement: Judgement, notes: Mapping[str, Note]) -> Judgement:
+    return replace(judgement, evolutions=tuple(_completed(judgement.evolutions, notes)))
+
+
+def _completed(evolutions: Sequence[Evolution], notes: Mapping[str, Note]) -> list[Evolution]:
+    """Evolutions with all terms that a note will have: the model names those to add.
+
+    So it need not be shown those that are there, and cannot lose them.
+    """
+
+    def with_own(id: str, name: str, added: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        own: tuple[str, ...] = getattr(notes[id], name) if id in notes else ()
+        return added and clean_terms((*own, *added), max(MAX_TERMS, len(own)))
+
+    return [
+        replace(
+            each,
+            keywords=with_own(each.note_id, "keywords", each.keywords),
+            tags=with_own(each.note_id, "tags", each.tags),
+        )
+        for each in evolutions
+    ]
 
 
 def _batched(

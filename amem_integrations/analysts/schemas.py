@@ -28,7 +28,7 @@ def objects(most: int, properties: dict[str, Any]) -> dict[str, Any]:
 
 def answer(title: str, properties: dict[str, Any]) -> dict[str, object]:
     """Return the schema of a whole answer; `title` is the name of the tool where one is called."""
-    return {"title": title, "description": "The judgement of what is new.", **_closed(properties)}
+    return {"title": title, "description": "The answer.", **_closed(properties)}
 
 
 def _closed(properties: dict[str, Any]) -> dict[str, Any]:

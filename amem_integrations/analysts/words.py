@@ -154,6 +154,13 @@ def is_chinese(text: str) -> bool:
     return han > 0 and han >= sum(sign.isascii() and sign.isalpha() for sign in text) / 4
 
 
+def language(text: str) -> str | None:
+    """Return the language that at least two more function words are of than of any other."""
+    counts = _function_words([token.casefold() for token in _TOKEN.findall(text)[:400]])
+    (best, most), (_, second) = counts.most_common(2)
+    return best if most >= second + 2 else None
+
+
 def script(text: str) -> str:
     """Return the script of most of the first letters of `text`: "LATIN", "CJK", …"""
     letters = [sign for sign in text[:200] if sign.isalpha()]
@@ -286,10 +293,13 @@ def fold(surface: str) -> str:
 
 def _language(folded: Sequence[str]) -> str:
     """Return the language with the most function words among the words; English in doubt."""
-    sample = folded[:400]
-    return max(
-        lexicon.STOP,
-        key=lambda language: sum(word in lexicon.STOP[language] for word in sample),
+    return _function_words(folded[:400]).most_common(1)[0][0]
+
+
+def _function_words(folded: Sequence[str]) -> Counter[str]:
+    """Return how many of the words are function words of each language."""
+    return Counter(
+        {name: sum(word in stop for word in folded) for name, stop in lexicon.STOP.items()}
     )
 
 

@@ -23,6 +23,7 @@ from rich.text import Text
 
 from amem_integrations.cli import display, terminal
 from amem_integrations.core.note import Hit, Note, Revision, Status, note_id
+from amem_integrations.core.status import UNDERSTOOD
 from amem_integrations.core.usage import Usage
 from amem_integrations.embedders.embedder import NamedEmbedder
 from amem_integrations.errors import AMemError, ModelError
@@ -217,7 +218,7 @@ def _as_formed(note: Note, revisions: Sequence[Revision]) -> Note:
     fields: dict[str, Any] = {}
     for revision in revisions:
         if revision.kind == "formed":
-            for name in {"keywords", "tags", "context"} & revision.changes.keys():
+            for name in {*UNDERSTOOD} & revision.changes.keys():
                 after = revision.changes[name].after
                 fields[name] = after if name == "context" else tuple(after)
             break

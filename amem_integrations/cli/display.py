@@ -14,6 +14,7 @@ from rich.text import Text
 
 from amem_integrations.cli.terminal import block, plain, shortened
 from amem_integrations.core.note import Hit, Link, Note, Revision, Status
+from amem_integrations.core.status import UNDERSTOOD_LISTS
 from amem_integrations.stores.codec import TEXT, moment
 
 _MAX_HANDLE = 40
@@ -82,6 +83,7 @@ def _analysis(note: Note) -> Iterator[tuple[str, str]]:
     yield "keywords", plain(", ".join(note.keywords))
     yield "tags", plain(", ".join(note.tags))
     yield "context", plain(note.context)
+    yield "questions", plain(" ".join(note.questions))
 
 
 def links(note: Note, others: Mapping[str, Note]) -> RenderableType:
@@ -150,7 +152,7 @@ def _value(field: str, value: Any, names: Names) -> str:
             return names.get(value, value)
         case "valid_until":
             return moment(value).strftime(_TIME)
-        case "keywords" | "tags":
+        case _ if field in UNDERSTOOD_LISTS:
             return plain(", ".join(value))
         case "trust":
             return f"{value:.2f}"

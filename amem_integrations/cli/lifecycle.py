@@ -184,6 +184,7 @@ def _proposal(memory: AgenticMemory, proposal: Proposal) -> Iterator[RenderableT
         details["keywords"] = ", ".join(evolution.keywords or ())
         details["tags"] = ", ".join(evolution.tags or ())
         details["context"] = evolution.context or ""
+        details["questions"] = " ".join(evolution.questions or ())
     if proposal.contradicts:
         details["says"] = "it is no longer true"
     for name, value in details.items():

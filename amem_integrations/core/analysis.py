@@ -30,12 +30,14 @@ class Understanding:
     Attributes:
         keywords: 3–5 of them, most salient first.
         tags: two or more.
-        context: one sentence.
+        context: one sentence that can be understood alone.
+        questions: up to two that the note answers.
     """
 
     keywords: tuple[str, ...]
     tags: tuple[str, ...]
     context: str
+    questions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ class Evolution:
         tags: likewise.
         context: likewise.
         reason: why, in words.
+        questions: as keywords.
     """
 
     note_id: str
@@ -113,6 +116,7 @@ class Evolution:
     tags: tuple[str, ...] | None = None
     context: str | None = None
     reason: str = ""
+    questions: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ MAX_KEYWORDS = 32
 MAX_TAGS = 32
 MAX_CONTEXT_CHARS = 4000
 MAX_PARTS = 1000
+MAX_QUESTIONS = 8
 
 REPEATS, CORRECTS, CONTRADICTS = "repeats", "corrects", "contradicts"
 DISTILS = "distils"
@@ -54,6 +55,9 @@ LASTING = (REPEATS, *OPPOSING, DISTILS)
 Term: TypeAlias = Annotated[str, Length(MAX_TERM_CHARS)]
 LongText: TypeAlias = Annotated[str, Bounds(0, 64 * 1024)]
 Version: TypeAlias = Annotated[int, Bounds(1, 2**53)]
+
+NOT_UNDERSTOOD: Mapping[str, Any] = {"keywords": (), "tags": (), "context": "", "questions": ()}
+"""The fields that an analyst writes, as of a note that none has read."""
 
 _ID_ROOT = uuid.UUID("6f0e9a3e-5d0c-5b7e-9d55-0a6d656d6e6f")
 
@@ -162,7 +166,8 @@ class Note:
         updated_at: when the caller last changed it; revisions say when a model did.
         keywords: the most salient first.
         tags: categories.
-        context: one sentence about it.
+        context: one sentence that says it so that it can be understood alone.
+        questions: what somebody may ask that it answers.
         links: those it made (`link.source == note.id`); read through the memory, also those that
             other notes made to it.
         speaker: who said it.
@@ -208,6 +213,7 @@ class Note:
     keywords: Annotated[tuple[Term, ...], Length(MAX_KEYWORDS)] = ()
     tags: Annotated[tuple[Term, ...], Length(MAX_TAGS)] = ()
     context: Annotated[str, Length(MAX_CONTEXT_CHARS)] = ""
+    questions: Annotated[tuple[Term, ...], Length(MAX_QUESTIONS)] = ()
     links: Annotated[tuple[Link, ...], Length(MOST_LINKS)] = ()
     speaker: str | None = None
     session: str | None = None

@@ -14,7 +14,12 @@ from typing import Annotated, TypeAlias
 STANDING = ("tier", "valid_until", "contested_by", "merged_into", "trust")
 """The fields of a note that say how far it still holds; every change of one is a revision."""
 
-RECORDED = ("content", "source", "keywords", "tags", "context", "links", "status", *STANDING)
+UNDERSTOOD = ("keywords", "tags", "context", "questions")
+"""The fields of a note that an analyst writes."""
+UNDERSTOOD_LISTS = ("keywords", "tags", "questions")
+"""Those of them that are lists."""
+
+RECORDED = ("content", "source", *UNDERSTOOD, "links", "status", *STANDING)
 """The fields of a note whose changes are kept as revisions."""
 
 SOURCES = ("user", "assistant", "tool", "import", "web")

@@ -23,7 +23,7 @@ from amem_integrations.formation.state import (
     Settings,
     read_ref,
 )
-from amem_integrations.stores.codec import micros, within
+from amem_integrations.stores.codec import micros, note_from, within
 from amem_integrations.stores.read import recent
 from amem_integrations.stores.write import passages, sparse_text, understanding
 
@@ -40,7 +40,24 @@ async def find_candidates(io: IO, run: Run) -> dict[str, Any]:
     subjects = [run.as_understood(note) for note in await run.open_notes(io)]
     vectors = await _vectors(io, subjects, run.context)
     found = await io.gather(*(_candidates(io, run, note, vectors[note.id]) for note in subjects))
-    return {"candidates": dict(zip((note.id for note in subjects), found, strict=True))}
+    candidates: dict[str, list[CandidateRef]] = {}
+    for note, refs in zip(subjects, found, strict=True):
+        ids = {ref["id"] for ref in refs}
+        # What was read to construct the note stays known, though it may be gone by now.
+        candidates[note.id] = [*refs, *(r for r in run.candidates(note.id) if r["id"] not in ids)]
+    return {"candidates": candidates}
+
+
+async def turns_before(io: IO, run: Run) -> dict[str, list[CandidateRef]]:
+    """The turn before each open note as its one candidate, for the notes that have one."""
+    found: dict[str, list[CandidateRef]] = {}
+    for note in await run.open_notes(io):
+        before = await turn_before(io, note, older_than(note))
+        if before is not None:
+            run.context.notes[before.id] = note_from(before)
+            ref = read_ref(run.context.notes[before.id])
+            found[note.id] = [CandidateRef(**ref, similarity=0.0, rank=0, reverse_rank=None)]
+    return found
 
 
 async def _vectors(io: IO, subjects: Sequence[Note], context: RunContext) -> dict[str, Vector]:
@@ -60,9 +77,11 @@ async def _candidates(io: IO, run: Run, subject: Note, vector: Vector) -> list[C
     older = older_than(subject)
     by_meaning, by_words = await search(io, subject, vector, limit, limit)
     # The turn before comes first, however little it resembles the subject.
-    before = await turn_before(io, subject, older)
+    chosen = [ref["id"] for ref in run.candidates(subject.id)]
+    if "candidates" not in run.state:
+        before = await turn_before(io, subject, older)
+        chosen = [before.id] if before else []
     spare = max(2, limit // 3)
-    chosen = [before.id] if before else []
     chosen += [*by_meaning[: limit - spare], *by_words[:spare], *by_meaning]
     ranked = await by_similarity(io, vector, list(dict.fromkeys(chosen))[:limit])
     for _, point in ranked:

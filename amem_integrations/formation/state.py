@@ -114,7 +114,7 @@ class FormationState(TypedDict, total=False):
         candidates: for each note, the older ones that it may be linked to.
         batched: the notes that were analysed together, each with every note that was shown with
             it. A note that is missing was analysed alone, with its candidates.
-        understanding: keywords, tags and context proposed for each.
+        understanding: keywords, tags, context and questions proposed for each.
         links: links proposed for each.
         evolutions: changes of other notes proposed for each.
         outcomes: how it ended for each.

@@ -7,6 +7,7 @@ Model calls are counted, whichever step makes them.
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from amem_integrations.core.analysis import (
@@ -22,9 +23,10 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note, Status
 from amem_integrations.core.usage import Account
 from amem_integrations.errors import AMemError, AnalysisError, ModelUnavailableError, loggable
-from amem_integrations.formation.candidates import background
+from amem_integrations.formation.candidates import background, turns_before
 from amem_integrations.formation.state import (
     CandidateRef,
+    FormationState,
     Mode,
     NoteRef,
     Outcome,
@@ -74,10 +76,15 @@ def _created(note: Note | None) -> tuple[int, str]:
 
 
 async def construct(io: IO, run: Run) -> dict[str, Any]:
-    """Propose keywords, tags and context (paper §3.1)."""
+    """Propose keywords, tags, context and questions (paper §3.1)."""
+    read: FormationState = {}
+    if run.settings.analyst.reads_candidates:
+        # A short answer says nothing without the turn that it answers.
+        read = {"candidates": await turns_before(io, run)}
+        run = replace(run, state={**run.state, **read})
     found, outcomes = await _ask_each_open(io, run, run.settings.analyst.construct)
     understanding = {id: proposal_json(proposal) for id, proposal in found.items()}
-    return {"understanding": understanding, "outcomes": outcomes}
+    return {**read, "understanding": understanding, "outcomes": outcomes}
 
 
 async def link(io: IO, run: Run) -> dict[str, Any]:

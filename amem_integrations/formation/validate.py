@@ -11,6 +11,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
+from amem_integrations.analysts import words
+from amem_integrations.analysts.answers import MAX_QUESTIONS
 from amem_integrations.core.analysis import (
     BY_STATISTICS,
     Evolution,
@@ -21,13 +23,9 @@ from amem_integrations.core.analysis import (
 from amem_integrations.core.engine import Point
 from amem_integrations.core.note import (
     CONTRADICTS,
-    MAX_CONTEXT_CHARS,
-    MAX_KEYWORDS,
-    MAX_TAGS,
     Link,
     Note,
     Status,
-    clean_terms,
     clean_text,
 )
 from amem_integrations.formation.state import ReadRef, Settings
@@ -35,6 +33,7 @@ from amem_integrations.revisions.change import (
     MAX_REASON_CHARS,
     revised,
     revision_points,
+    understanding_fields,
     understood_anew,
 )
 from amem_integrations.revisions.contradiction import contradicted
@@ -48,13 +47,49 @@ Tally: TypeAlias = Counter[str]
 P = TypeVar("P")
 
 
-def understood(note: Note, proposal: Understanding) -> Note:
+def understood(note: Note, proposal: Understanding, tally: Tally | None = None) -> Note:
     """The note with what was understood of it."""
-    return note.evolve(
-        keywords=clean_terms(proposal.keywords, MAX_KEYWORDS),
-        tags=clean_terms(proposal.tags, MAX_TAGS),
-        context=clean_text(proposal.context, MAX_CONTEXT_CHARS),
-    )
+    read = note.evolve(**understanding_fields(proposal))
+    return read.evolve(questions=_own_questions(read, Tally() if tally is None else tally))
+
+
+def _own_questions(note: Note, tally: Tally) -> tuple[str, ...]:
+    """The questions that are in the language of the note's text and have a word of the note."""
+    terms = (note.speaker or "", note.context, *note.keywords)
+    own = _telling(note.content) | _telling("\n".join(terms))
+    kept: list[str] = []
+    for question in note.questions:
+        if _is_translated(question, note.content):
+            reason = "other_language"
+        elif own.isdisjoint(_telling(question)):
+            reason = "elsewhere"
+        elif len(kept) == MAX_QUESTIONS:
+            reason = "too_many"
+        else:
+            kept.append(question)
+            continue
+        tally[f"dropped.question.{reason}"] += 1
+    return tuple(kept)
+
+
+def _is_translated(question: str, text: str) -> bool:
+    """Whether a question is in another language than the text, as far as that can be seen."""
+    letters = [sign for sign in text[:1000] if sign.isalpha()]
+    script = _script(question)
+    if letters and script != _script(text):
+        # Names in Latin letters do not make a text English.
+        return script == "LATIN" or script not in map(_script, letters)
+    languages = {words.language(question), words.language(text)} - {None}
+    return len(languages) > 1
+
+
+def _script(text: str) -> str:
+    script = words.script(text)
+    return "CJK" if script in ("HIRAGANA", "KATAKANA") or words.is_chinese(text) else script
+
+
+def _telling(text: str) -> set[str]:
+    return {word.key for word in words.words_of(text) if word.weight > 0}
 
 
 def accepted_links(
@@ -178,7 +213,7 @@ def formed_note(
     formed = (
         note
         if _is_understood(note, proposals.analyst)
-        else understood(note, proposals.judgement.understanding)
+        else understood(note, proposals.judgement.understanding, tally)
     )
     formed = formed.evolve(
         links=(*note.outgoing, *(link for link in links if link.to not in linked)),

@@ -18,13 +18,10 @@ from amem_integrations.core.engine import Vector
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import (
     LASTING,
-    MAX_KEYWORDS,
-    MAX_TAGS,
     OPPOSING,
     Link,
     Note,
     Status,
-    clean_terms,
 )
 from amem_integrations.core.status import Life
 from amem_integrations.formation.validate import MAX_LINKS
@@ -37,7 +34,7 @@ from amem_integrations.lifecycle.tenure import (
     occasion,
     said_at,
 )
-from amem_integrations.revisions.change import change_notes, revised
+from amem_integrations.revisions.change import change_notes, revised, with_terms_of
 from amem_integrations.revisions.undo import MERGED
 from amem_integrations.stores.read import load
 
@@ -211,12 +208,7 @@ async def merge(
     present = await load(io, [link.to for link in wanted], older.namespace)
     links = [link for link in wanted if _at_hand(present.get(link.to))]
     before = replace(older, links=older.outgoing)
-    after = replace(
-        before,
-        keywords=clean_terms((*older.keywords, *newer.keywords), MAX_KEYWORDS),
-        tags=clean_terms((*older.tags, *newer.tags), MAX_TAGS),
-        links=(*older.outgoing, *links),
-    )
+    after = with_terms_of(replace(before, links=(*older.outgoing, *links)), newer)
     after = revised(before, after, MERGED, newer.id, now, analyst, reason=why)
     after = replace(after, life=_joined_lives(older, newer, policy))
     aside = newer.evolve(status=Status.ARCHIVED, merged_into=older.id, links=newer.outgoing)

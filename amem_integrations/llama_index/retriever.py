@@ -17,15 +17,15 @@ from amem_integrations.recall.signals import check_relevance
 
 # What a model sees beside the text, and what an index of one's own embeds with it (paper §3).
 _SHOWN = frozenset({"time", "speaker"})
-_EMBEDDED = frozenset({"context", "keywords", "tags"})
+_EMBEDDED = frozenset({"context", "keywords", "tags", "questions"})
 
 
 class AMemRetriever(BaseRetriever):
     """Retrieves the notes of one namespace, linked ones included.
 
-    A node has the note's id and text; its metadata has keywords, tags, context, links, time,
-    speaker, session and `why` it was found. A model sees time and speaker only. A blank query finds
-    nothing. Errors are raised.
+    A node has the note's id and text; its metadata has keywords, tags, context, questions, links,
+    time, speaker, session and `why` it was found. A model sees time and speaker only. A blank query
+    finds nothing. Errors are raised.
 
     Args:
         core: the memory whose notes they are.

@@ -100,6 +100,7 @@ def hit_metadata(hit: Hit) -> dict[str, object]:
         "keywords": list(note.keywords),
         "tags": list(note.tags),
         "context": note.context,
+        "questions": list(note.questions),
         "links": [
             {"to": link.other(note.id), "kind": link.kind, "reason": link.reason}
             for link in note.links

@@ -9,11 +9,13 @@ from amem_integrations.core.filters import Not, match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Revision, Status
+from amem_integrations.core.status import UNDERSTOOD
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.plots.picture import Picture, empty_figure
 from amem_integrations.plots.text import line, many
 from amem_integrations.revisions.entry import Entry, entry_of, records_of
+from amem_integrations.stores.codec import fields_from
 from amem_integrations.stores.read import recent
 from amem_integrations.stores.write import passages, vectors_by_text, vectors_of
 
@@ -68,7 +70,7 @@ def as_first_understood(note: Note, revisions: Sequence[Revision]) -> Note:
 
     A note that was never formed comes back as it is. revisions: all of the note's, oldest first.
     """
-    fields: dict[str, Any] = {"keywords": note.keywords, "tags": note.tags, "context": note.context}
+    fields: dict[str, Any] = {name: getattr(note, name) for name in UNDERSTOOD}
     first: dict[str, Any] | None = None
     for revision in reversed(revisions):
         if revision.kind == "formed":
@@ -80,8 +82,7 @@ def as_first_understood(note: Note, revisions: Sequence[Revision]) -> Note:
         }
     if first is None:
         return note
-    terms = {name: tuple(first[name]) for name in ("keywords", "tags")}
-    return replace(note, context=first["context"], **terms)
+    return replace(note, **fields_from(note.id, first))
 
 
 def _mean(vectors: Sequence[Vector]) -> Vector:

@@ -8,6 +8,7 @@ from typing import Any
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Change, Note, Revision
+from amem_integrations.core.status import UNDERSTOOD_LISTS
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import NamespaceLike, NoteLike, address_of, require
 from amem_integrations.plots import text
@@ -17,7 +18,10 @@ from amem_integrations.revisions.entry import Entry
 from amem_integrations.stores.codec import moment
 from amem_integrations.stores.read import notes_by_id, revisions
 
-_EMPTY: Mapping[str, Any] = {"keywords": [], "tags": [], "context": "", "links": []}
+_EMPTY: Mapping[str, Any] = {
+    **{name: [] for name in (*UNDERSTOOD_LISTS, "links")},
+    "context": "",
+}
 _LINE, _PAD, _TOP, _HEADER, _BOTTOM = 19, 12, 100, 28, 40
 _WIDTH = 118
 
@@ -147,7 +151,7 @@ def _readable(name: str, value: Any, others: Mapping[str, str]) -> str | list[st
             return [others.get(link["to"], link["to"]) for link in value]
         case "contested_by":
             return [others.get(id, id) for id in value]
-        case "keywords" | "tags":
+        case _ if name in UNDERSTOOD_LISTS:
             return list(value)
         case "merged_into" if value is not None:
             return others.get(value, value)

@@ -5,12 +5,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from amem_integrations.core.analysis import Evolution
+from amem_integrations.core.analysis import Evolution, Understanding
 from amem_integrations.core.engine import Point
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import (
     MAX_CONTEXT_CHARS,
     MAX_KEYWORDS,
+    MAX_QUESTIONS,
     MAX_TAGS,
     Change,
     Note,
@@ -32,6 +33,11 @@ from amem_integrations.stores.write import (
 
 ROUNDS = 8
 MAX_REASON_CHARS = 400
+_MOST: Mapping[str, int] = {
+    "keywords": MAX_KEYWORDS,
+    "tags": MAX_TAGS,
+    "questions": MAX_QUESTIONS,
+}
 Pair: TypeAlias = tuple[Note, Note]
 """A note as it was read, and its next version."""
 
@@ -54,12 +60,16 @@ def revised(
     return replace(after, version=version, revision=revision)
 
 
+def understanding_fields(proposal: Understanding | Evolution) -> dict[str, Any]:
+    """Return the fields of a note that an analyst proposed, as they may be stored."""
+    lists = {name: clean_terms(getattr(proposal, name) or (), most) for name, most in _MOST.items()}
+    return {**lists, "context": clean_text(proposal.context or "", MAX_CONTEXT_CHARS)}
+
+
 def evolved(neighbour: Note, proposal: Evolution) -> Note:
     """The neighbour as the proposal has it; an empty field keeps what was there."""
-    keywords = clean_terms(proposal.keywords or (), MAX_KEYWORDS) or neighbour.keywords
-    tags = clean_terms(proposal.tags or (), MAX_TAGS) or neighbour.tags
-    context = clean_text(proposal.context or "", MAX_CONTEXT_CHARS) or neighbour.context
-    return neighbour.evolve(keywords=keywords, tags=tags, context=context)
+    fields = understanding_fields(proposal)
+    return neighbour.evolve(**{name: value for name, value in fields.items() if value})
 
 
 def merged(neighbour: Note, proposal: Evolution) -> Note:
@@ -67,9 +77,16 @@ def merged(neighbour: Note, proposal: Evolution) -> Note:
 
     What the others wrote meanwhile stays: no term is removed and the context is theirs.
     """
-    return neighbour.evolve(
-        keywords=clean_terms((*neighbour.keywords, *(proposal.keywords or ())), MAX_KEYWORDS),
-        tags=clean_terms((*neighbour.tags, *(proposal.tags or ())), MAX_TAGS),
+    return with_terms_of(neighbour, proposal)
+
+
+def with_terms_of(note: Note, other: Note | Evolution) -> Note:
+    """Return `note` with the keywords, tags and questions of `other` added to its own."""
+    return note.evolve(
+        **{
+            name: clean_terms((*getattr(note, name), *(getattr(other, name) or ())), most)
+            for name, most in _MOST.items()
+        }
     )
 
 

@@ -18,6 +18,7 @@ from amem_integrations.core.filters import Condition, both, ids, match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, decode, encode
 from amem_integrations.core.note import OPPOSING, Note, Status
+from amem_integrations.core.status import UNDERSTOOD_LISTS
 from amem_integrations.core.usage import Ledger
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.revisions.change import (
@@ -104,8 +105,9 @@ def _proposal_from(point: Point) -> Proposal:
     data: dict[str, Any] = json.loads(point.payload["proposal"])
     evolution = data["evolution"]
     if evolution is not None:
-        for name in ("keywords", "tags"):
-            evolution[name] = None if evolution[name] is None else tuple(evolution[name])
+        for name in UNDERSTOOD_LISTS:
+            if evolution.get(name) is not None:
+                evolution[name] = tuple(evolution[name])
         evolution = Evolution(**evolution)
     data |= {"evolution": evolution, "at": moment(data["at"]), "sources": tuple(data["sources"])}
     return Proposal(decode(point.payload["owner"]), target=point.payload["of"], **data)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from amem_integrations.core.note import (
+    NOT_UNDERSTOOD,
     OPPOSING,
     REPEATS,
     Change,
@@ -17,13 +18,11 @@ from amem_integrations.core.note import (
     Revision,
     Status,
 )
-from amem_integrations.core.status import STANDING
+from amem_integrations.core.status import STANDING, UNDERSTOOD, UNDERSTOOD_LISTS
 from amem_integrations.revisions.change import keep_references, map_changes
 from amem_integrations.stores.codec import fields_from, link_json, state_of
 
-_TERMS = ("keywords", "tags")
-_UNDERSTOOD = (*_TERMS, "context")
-_TEXTS = ("content", *_UNDERSTOOD)
+_TEXTS = ("content", *UNDERSTOOD)
 _SET_ASIDE = (Status.ARCHIVED, Status.QUARANTINED)
 _LASTING = (REPEATS, *OPPOSING)
 # How a note stands does not rest on its having been formed; what caps its trust does.
@@ -44,7 +43,7 @@ class _Moment:
     @property
     def carries(self) -> bool:
         """Whether something of the other note could be read on this one."""
-        return any(self.differs(name) for name in _UNDERSTOOD)
+        return any(self.differs(name) for name in UNDERSTOOD)
 
     def differs(self, name: str) -> bool:
         return self.was[name] != self.would[name]
@@ -116,7 +115,7 @@ def without(
         # One whose own effects were reverted waits for its caller, too.
         stays = note.status in (*_SET_ASIDE, Status.PLAIN)
         status = note.status if stays else Status.RAW
-        raw = note.evolve(keywords=(), tags=(), context="", links=lasting, status=status, trust=1.0)
+        raw = note.evolve(**NOT_UNDERSTOOD, links=lasting, status=status, trust=1.0)
         left = _before_forming(clean, moment.formed, [link_json(link) for link in lasting])
         return replace(raw, attempts=0), left
     if note.status is Status.PLAIN and any(
@@ -124,7 +123,7 @@ def without(
     ):
         # What it repeats is gone, so now it is the one to say it.
         return note.evolve(links=links, status=Status.RAW, attempts=0), clean
-    changed = {name: moment.would[name] for name in _UNDERSTOOD if moment.differs(name)}
+    changed = {name: moment.would[name] for name in UNDERSTOOD if moment.differs(name)}
     return note.evolve(links=links, **fields_from(note.id, changed)), clean
 
 
@@ -244,7 +243,7 @@ def _next(
     would = before.would | changed
     if before.carries:
         would["context"] = before.would["context"]
-        for name in changed.keys() & _TERMS:
+        for name in changed.keys() & {*UNDERSTOOD_LISTS}:
             would[name] = _reapply(revision.changes[name], before.would, name, written)
     return _Moment(was, would, before.formed)
 
@@ -273,8 +272,8 @@ def _reapply(change: Change, would: dict[str, Any], name: str, written: Sequence
     """
     kept = [term for term in would[name] if term in change.after or term not in change.before]
     theirs = "\n".join(written).casefold()
-    texts = (would["content"], *would["keywords"], *would["tags"], would["context"])
-    own = "\n".join(texts).casefold()
+    lists = (term for each in UNDERSTOOD_LISTS for term in would[each])
+    own = "\n".join((would["content"], would["context"], *lists)).casefold()
     added = (
         term
         for term in change.after
@@ -288,7 +287,7 @@ def _reapply(change: Change, would: dict[str, Any], name: str, written: Sequence
 def _new_texts(revision: Revision) -> list[str]:
     changes = revision.changes
     texts = [changes["context"].after] if "context" in changes else []
-    for name in changes.keys() & _TERMS:
+    for name in changes.keys() & {*UNDERSTOOD_LISTS}:
         texts += [term for term in changes[name].after if term not in changes[name].before]
     return texts
 

@@ -220,7 +220,7 @@ def _has_words(note: Note, lost: frozenset[str]) -> bool:
 
 def _understood(note: Note) -> tuple[str, ...]:
     reasons = (link.reason for link in note.outgoing)
-    return (note.context, *note.keywords, *note.tags, *reasons)
+    return (note.context, *note.keywords, *note.tags, *note.questions, *reasons)
 
 
 def _words(texts: Iterable[str]) -> frozenset[str]:

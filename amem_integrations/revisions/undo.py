@@ -10,6 +10,7 @@ from typing import Any
 
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import CONTRADICTS, Change, Link, Note, Revision, Status
+from amem_integrations.core.status import UNDERSTOOD_LISTS
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.revisions.change import change_note, drop_missing, revised
 from amem_integrations.revisions.contradiction import (
@@ -212,7 +213,7 @@ def _state_without(note: Note, undone: Revision) -> dict[str, Any]:
     now = state_of(note)
     before: dict[str, Any] = {}
     for name, change in undone.changes.items():
-        if name in ("keywords", "tags", "contested_by"):
+        if name in (*UNDERSTOOD_LISTS, "contested_by"):
             before[name] = _list_without(now[name], change)
         elif name == "links":
             before[name] = _links_without(now[name], change)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from amem_integrations.core.engine import Vector
 from amem_integrations.core.filters import Range, both, match
 from amem_integrations.core.io import IO
-from amem_integrations.core.note import Note, Status, check_content
+from amem_integrations.core.note import NOT_UNDERSTOOD, Note, Status, check_content
 from amem_integrations.revisions.change import (
     ROUNDS,
     change_notes,
@@ -59,9 +59,7 @@ async def update(
                 source=source or note.source,
                 parts=None,
                 value_json=None,
-                keywords=(),
-                tags=(),
-                context="",
+                **NOT_UNDERSTOOD,
                 links=(),
                 status=Status.RAW,
                 attempts=0,

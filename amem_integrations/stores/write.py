@@ -1,6 +1,7 @@
 """What is embedded of a note, and the points that are written for notes.
 
-A short note is embedded as one text: content, context, keywords and tags together (paper §3.1).
+A short note is embedded as one text: content, context,
+questions, keywords and tags together (after paper §3.1).
 A long one is embedded passage by passage, with its understanding in a passage of its own, so that
 a new understanding leaves the other vectors alone. A note that was put together from several texts
 is embedded as these and nothing else, so that its score is what the texts themselves deserve.
@@ -44,9 +45,9 @@ def sparse_text(note: Note) -> str:
 
 
 def understanding(note: Note) -> str:
-    """Context, keywords and tags as one text; empty for a raw note."""
+    """Context, questions, keywords and tags as one text; empty for a raw note."""
     terms = [", ".join(note.keywords), ", ".join(note.tags)]
-    return "\n".join(part for part in (note.context, *terms) if part)
+    return "\n".join(part for part in (note.context, *note.questions, *terms) if part)
 
 
 def split(text: str, limit: int = PASSAGE_TOKENS) -> list[str]:

@@ -5,7 +5,7 @@ import json
 import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -43,9 +43,12 @@ FLAKY = AnalysisError("down", reason="server", retryable=True)
 
 def subject(candidates: int = 2) -> Subject:
     now = datetime(2026, 3, 2, tzinfo=UTC)
-    notes = [make_note(f"note {n}", namespace="n", now=now) for n in range(candidates + 1)]
-    older = tuple(Candidate(note, 0.5, place) for place, note in enumerate(notes[1:]))
-    return Subject(notes[0], older)
+    notes = [
+        make_note(f"note {n}", namespace="n", now=now + timedelta(minutes=n))
+        for n in range(candidates + 1)
+    ]
+    older = tuple(Candidate(note, 0.5, place) for place, note in enumerate(notes[:-1]))
+    return Subject(notes[-1], older)
 
 
 SUBJECT = subject()
@@ -161,6 +164,36 @@ def test_an_empty_field_of_an_evolution_keeps_and_one_of_empty_fields_is_none(
     assert world(answer).do(evolve) == [Evolution(FIRST, ("k",), None, None, "r")]
 
 
+def test_small_talk_needs_no_context(world: Callable[..., World]) -> None:
+    said = {**UNDERSTOOD, "context": "", "questions": []}
+    assert world(said).do(construct) == Understanding(("LRU", "cache"), ("design",), "")
+
+
+def test_terms_that_a_model_adds_to_an_older_note_join_those_it_has() -> None:
+    old = subject().candidates[0].note.evolve(keywords=("own", "k"), tags=("talk",))
+    asked = Subject(SUBJECT.note, (Candidate(old, 0.5, 0),))
+    model = ScriptedChatModel([{"evolutions": [EVOLUTION]}, FUSED])
+    io: Any = SyncIO(None, None, HashEmbedder(), LangChainChatModel(model))  # type: ignore[arg-type]
+    expected = Evolution(old.id, ("own", "k"), ("talk", "t"), "c", "r")
+    assert run(LLMAnalyst().evolve(io, asked, [])) == [expected]
+    assert run(LLMAnalyst().fuse(io, asked)).evolutions == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("Which policy, and why?", ("Which policy, and why?",)),
+        (["Why?", "How?", "When?"], ("Why?", "How?")),
+        (None, ()),
+        (["x" * 5000], ("x" * 200,)),
+    ],
+)
+def test_questions_are_read_as_leniently_as_is_unambiguous(
+    world: Callable[..., World], given: Any, read: tuple[str, ...]
+) -> None:
+    assert world({**UNDERSTOOD, "questions": given}).do(construct).questions == read
+
+
 # -- answers that are a little off ----------------------------------------------------------
 
 
@@ -220,6 +253,7 @@ def test_a_link_of_no_strength_is_none(world: Callable[..., World], strength: An
         ({**UNDERSTOOD, "context": 12}, "unparsable"),
         ({**UNDERSTOOD, "keywords": ["", " ", None]}, "empty"),
         ({"keywords": ["a"]}, "empty"),
+        ({**UNDERSTOOD, "context": "", "questions": ["Which eviction?"]}, "empty"),
     ],
 )
 def test_an_unusable_answer_is_repaired_once_and_then_an_error_that_says_so(
@@ -229,7 +263,7 @@ def test_an_unusable_answer_is_repaired_once_and_then_an_error_that_says_so(
     assert here.do(construct).keywords == ("LRU", "cache")
     assert (here.asked, here.slept) == (2, [])
     assert "cannot be used" in here.said(1)[-1]
-    assert '"required":["keywords","tags","context"]' in here.said(1)[-1]
+    assert '"required":["keywords","tags","context","questions"]' in here.said(1)[-1]
 
     here = world(*[bad] * 9)
     with pytest.raises(AnalysisError) as caught:

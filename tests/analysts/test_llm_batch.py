@@ -91,14 +91,14 @@ def test_old_notes_come_first_once_each_and_numbers_run_on() -> None:
     assert [each["n"] for each in shown] == ["1", "2", "3", "4", "5"]
     assert [each["text"] for each in shown[:2]] == ["one", "two"]
     assert [each["new"]["text"] for each in shown[2:]] == ["new 11", "new 12", "new 13"]
-    assert (shown[0]["keywords"], shown[0]["context"]) == (["k"], "c")
+    assert shown[0]["context"] == "c"
 
 
 def test_the_question_is_named_and_holds_the_rules_of_all_steps() -> None:
     request = asked(instructions="Call the product Atlas.")
     assert request.step == "batch"
     rules = request.messages[0].content
-    for name in ("notes", "keywords", "tags", "context", "links", "evolutions"):
+    for name in ("notes", "keywords", "tags", "context", "questions", "links", "evolutions"):
         assert f'\n"{name}": ' in rules
     assert rules.endswith("Call the product Atlas.")
 

@@ -94,7 +94,7 @@ def test_candidates_bear_short_handles_in_place_of_ids() -> None:
     asked = subject("new", note("one", keywords=("k",), tags=("t",), context="c"), note("two"))
     first, second, _ = fenced(fuse_request(asked).messages)
     assert (first["n"], first["text"], second["n"]) == ("1", "one", "2")
-    assert (first["keywords"], first["tags"], first["context"]) == (["k"], ["t"], "c")
+    assert (first["tags"], first["context"]) == (["t"], "c")
     ids = [candidate.note.id for candidate in asked.candidates]
     assert list(handles(asked.candidates).values()) == ids
     assert not any(id in fuse_request(asked).messages[1].content for id in ids)
@@ -103,7 +103,13 @@ def test_candidates_bear_short_handles_in_place_of_ids() -> None:
 def test_links_and_evolutions_are_asked_for_with_what_was_understood() -> None:
     asked = subject("new", note("old"), keywords=("cache",), context="About a cache.")
     for messages in (link_request(asked).messages, evolve_request(asked, []).messages):
-        assert fenced(messages)[-1]["new"]["keywords"] == ["cache"]
+        assert fenced(messages)[-1]["new"]["context"] == "About a cache."
+
+
+def test_the_turn_before_is_shown_to_whoever_constructs() -> None:
+    before, new = fenced(construct_request(subject("Yes!", note("Is tea at four?"))).messages)
+    assert before["just before"]["text"] == "Is tea at four?"
+    assert new["new"]["text"] == "Yes!"
 
 
 def test_a_link_made_is_shown_to_whoever_judges_evolution() -> None:

@@ -20,6 +20,7 @@ from langchain_core.messages import BaseMessage
 
 from amem_integrations import AgenticMemory, FormationOptions, Note
 from amem_integrations.cli.demo import messages as turns
+from amem_integrations.core.status import UNDERSTOOD_LISTS
 from amem_integrations.core.values import estimate_tokens
 from amem_integrations.formation.state import initial_state
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
@@ -49,7 +50,12 @@ class Script:
         self.changes: dict[str, dict[str, dict[str, Any]]] = {}
         for id, revisions in histories.items():
             for revision in (each for each in revisions if each.kind == "evolved"):
-                change = {name: change.after for name, change in revision.changes.items()}
+                change = {
+                    name: [term for term in change.after if term not in change.before]
+                    if name in UNDERSTOOD_LISTS
+                    else change.after
+                    for name, change in revision.changes.items()
+                }
                 change["reason"] = revision.reason
                 self.changes.setdefault(revision.cause, {})[id] = change
         self.formed = {note.content: note for note in self.notes}
@@ -63,6 +69,7 @@ class Script:
             "keywords": list(note.keywords),
             "tags": list(note.tags),
             "context": note.context,
+            "questions": list(note.questions),
             "links": [
                 {
                     "to": handles[link.to],
@@ -96,8 +103,14 @@ class Script:
 
 
 def _filled(note: Note) -> Note:
-    """The note with every field: statistics find nothing in "ok", of which a model has a word."""
+    """The note with every field: statistics find nothing in "ok", of which a model has a word.
+
+    Statistics ask nothing either. A question of a dozen words stands for what a model asks of a
+    turn, which on average is that long in all, since many a turn answers none.
+    """
+    asked = f"What did {note.speaker} say about {', '.join(note.keywords[:2])}?"
     return note.evolve(
+        questions=(asked,) if note.keywords else (),
         keywords=note.keywords or (note.content,),
         tags=note.tags or ("talk",),
         context=note.context or note.content,

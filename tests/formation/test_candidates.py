@@ -26,9 +26,10 @@ def test_there_are_never_more_than_asked_for() -> None:
     assert [len(texts) for texts in seen] == [0, 1, 2, 3, 3, 3, 3, 3, 3]
 
 
-def test_the_nearest_come_first() -> None:
-    texts = ["The violin lesson", "A kayak trip", "The redis cache", "The redis cache eviction"]
-    assert offered([(text, {}) for text in texts])[-1][0] == "The redis cache"
+def test_the_nearest_are_offered_oldest_first() -> None:
+    texts = ["The redis cache eviction", "A violin lesson", "The redis cache", "A redis cache"]
+    seen = offered([(text, {}) for text in texts], neighbours=2)[-1]
+    assert seen == ["The redis cache eviction", "The redis cache"]
 
 
 def test_a_note_is_found_by_its_words_when_its_meaning_is_far() -> None:

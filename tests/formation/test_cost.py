@@ -19,7 +19,7 @@ def costs() -> dict[str, Cost]:
 
 
 @pytest.mark.parametrize(
-    ("mode", "calls", "tokens"), [("staged", 3, None), ("fused", 1, 1_200), ("batched", 0.2, 500)]
+    ("mode", "calls", "tokens"), [("staged", 3, None), ("fused", 1, 1_150), ("batched", 0.2, 420)]
 )
 def test_a_note_costs_so_many_calls_and_tokens_at_most(
     costs: dict[str, Cost], mode: str, calls: float, tokens: int | None

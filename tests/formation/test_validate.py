@@ -108,6 +108,63 @@ def test_reason_and_kind_are_one_bounded_line_each() -> None:
     assert links_of(link_to("a", kind="\u200b"))[0].kind == "related"
 
 
+# -- questions -------------------------------------------------------------------------------
+
+
+def questions_of(
+    content: str, *questions: str, speaker: str | None = None, context: str = ""
+) -> tuple[tuple[str, ...], Tally]:
+    note, tally = make_note(content, namespace="n", now=NOW, speaker=speaker), Tally()
+    read = understood(note, Understanding(("key",), (), context, questions), tally)
+    return read.questions, tally
+
+
+@pytest.mark.parametrize(
+    ("content", "question", "context"),
+    [
+        ("We keep the LRU policy.", "Which policy do we keep?", ""),
+        ("Yes, twice!", "How often did Bob feed the cat?", "Bob fed the cat twice."),
+        ("我一吃花生就起疹子。", "谁不能吃花生？", ""),
+        ("Der Tierarzt ist am Freitag dran.", "Wann ist der Tierarzt dran?", ""),
+        ("用 PostgreSQL 存所有数据。", "数据存在哪里？", ""),
+        ("PostgreSQLを使う。", "何を使う？", ""),
+        ("🍕 42", "Wann gibt es 42 Pizzen?", ""),
+    ],
+)
+def test_a_question_about_the_note_in_its_language_is_kept(
+    content: str, question: str, context: str
+) -> None:
+    assert questions_of(content, question, context=context) == ((question,), {})
+
+
+@pytest.mark.parametrize(
+    ("content", "question", "reason"),
+    [
+        ("We keep the LRU policy.", "When is the wedding of Ann?", "elsewhere"),
+        ("We keep the LRU policy.", "What?", "elsewhere"),
+        ("我一吃花生就起疹子。", "Who cannot eat 花生 peanuts?", "other_language"),
+        ("用 PostgreSQL 存所有数据。", "Where does PostgreSQL keep data?", "other_language"),
+        (
+            "Der Tierarzt ist am Freitag für die Katze da.",
+            "When will the cat be at the Tierarzt?",
+            "other_language",
+        ),
+    ],
+)
+def test_any_other_question_is_dropped_and_counted(
+    content: str, question: str, reason: str
+) -> None:
+    assert questions_of(content, question) == ((), {f"dropped.question.{reason}": 1})
+
+
+def test_two_questions_are_kept_and_the_rest_counted() -> None:
+    asked = [f"Which policy {word}?" for word in ("holds", "wins", "loses")]
+    assert questions_of("The policy", *asked) == (
+        tuple(asked[:2]),
+        {"dropped.question.too_many": 1},
+    )
+
+
 any_text = st.text(st.characters(exclude_categories=()), max_size=30)
 any_id = st.sampled_from([*KNOWN, "x", "y", "", NOTE.id])
 link_proposals = st.builds(LinkProposal, any_id, any_text, any_text, st.floats())

@@ -63,7 +63,7 @@ def test_a_node_has_the_note_and_the_reason_why_it_was_found(form: Retrieve) -> 
     assert set(node.metadata["why"]) <= {*SIGNALS, "link"}
 
 
-def test_a_model_is_shown_time_and_speaker_and_an_index_embeds_what_the_paper_embeds(
+def test_a_model_is_shown_time_and_speaker_and_an_index_embeds_what_was_understood(
     core: AgenticMemory,
 ) -> None:
     core.add(FACT, namespace="calvin", speaker="Calvin")
@@ -74,7 +74,7 @@ def test_a_model_is_shown_time_and_speaker_and_an_index_embeds_what_the_paper_em
     assert lines[-1] == FACT
     embedded = found.node.get_content(MetadataMode.EMBED)
     names = {line.partition(":")[0] for line in embedded.splitlines() if ":" in line}
-    assert names == {"keywords", "tags", "context"}
+    assert names == {"keywords", "tags", "context", "questions"}
 
 
 @both_forms

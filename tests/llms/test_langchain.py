@@ -202,7 +202,7 @@ def test_a_cut_off_answer_of_openai_is_a_reply_with_its_tokens(ask: Ask) -> None
     # It was asked in strict mode, and keeps to that way of asking.
     schema = provider.requests[0]["response_format"]["json_schema"]
     assert schema["strict"] is True
-    assert schema["schema"]["required"] == ["keywords", "tags", "context"]
+    assert schema["schema"]["required"] == ["keywords", "tags", "context", "questions"]
     assert model.method == "json_schema"
 
 

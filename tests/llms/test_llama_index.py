@@ -99,7 +99,7 @@ def test_one_that_cannot_call_functions_is_asked_in_words_with_the_schema(
     model = LlamaIndexChatModel(llm)
     reply = ask(model, request())
     assert (reply.data, reply.notes, model.method) == (ANSWER, ("plain",), "plain")
-    assert '"required":["keywords","tags","context"]' in llm.calls[-1].text
+    assert '"required":["keywords","tags","context","questions"]' in llm.calls[-1].text
 
 
 def test_one_whose_calls_cannot_be_read_is_read_as_text(ask: Ask) -> None:

@@ -200,7 +200,8 @@ def test_a_note_shows_its_text_analysis_and_links_in_both_directions(
     assert shown.one("div", class_="whole").text == note.content
     assert note.context in shown.text
     chips = [each.text for each in shown.all("li", class_="chip")]
-    assert chips == [*note.keywords, *note.tags]
+    assert chips == [*note.keywords, *note.tags, *note.questions]
+    assert note.questions
     for link in again(memory, note).incoming:
         other = memory.get(link.source, namespace=HOME)
         assert other is not None
