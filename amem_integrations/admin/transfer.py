@@ -272,6 +272,7 @@ class _Import:
         records = [revision_point(entry.note, each) for entry in entries for each in entry.older]
         points += records
         refused = await self._io.engine.insert(points)
+        self._io.caches.sequences.drop(self.namespace)
         refused, unformed = await make_way(self._io, points, refused, self._analyst)
         self._count(unformed=tuple(unformed.get(self.namespace, ())))
         return await self._load(sorted(refused & {entry.note.id for entry in entries}))

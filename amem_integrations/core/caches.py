@@ -5,6 +5,7 @@ recall, calls `drop`, so that no object over the same store shows them again.
 """
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Collection
 from typing import Any, TypeAlias
 from weakref import WeakMethod, WeakValueDictionary
@@ -15,10 +16,45 @@ Drop: TypeAlias = Callable[[Namespace, Collection[str]], None]
 """Drops what is kept of a namespace of which notes went; ids: which ones, empty for all."""
 
 
+_MOST_SESSIONS = 4096
+
+
+class Sequences:
+    """The last number that this process gave to a turn of each session; thread-safe.
+
+    Only a lower bound where other processes write to the same store.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last: OrderedDict[tuple[Namespace, str | None], int] = OrderedDict()
+
+    def last(self, namespace: Namespace, session: str | None) -> int | None:
+        """Return the last number, or None if this process does not know it."""
+        with self._lock:
+            return self._last.get((namespace, session))
+
+    def take(self, namespace: Namespace, session: str | None, last: int, count: int) -> int:
+        """Take `count` numbers above `last` and above all that were taken; return the first."""
+        with self._lock:
+            first = max(last, self._last.pop((namespace, session), last)) + 1
+            self._last[namespace, session] = first + count - 1
+            while len(self._last) > _MOST_SESSIONS:
+                self._last.popitem(last=False)
+            return first
+
+    def drop(self, namespace: Namespace) -> None:
+        """Drop the numbers of a namespace: its last notes may be others now."""
+        with self._lock:
+            for key in [key for key in self._last if key[0] == namespace]:
+                del self._last[key]
+
+
 class Caches:
     """The caches over one store, held weakly; safe to use from any thread."""
 
     def __init__(self) -> None:
+        self.sequences = Sequences()
         self._lock = threading.Lock()
         self._all: set[WeakMethod[Any]] = set()
         self._drops = 0
@@ -39,6 +75,7 @@ class Caches:
 
     def drop(self, namespace: Namespace, ids: Collection[str] = ()) -> None:
         """Drop what is kept of notes of a namespace. ids: of which; empty for all."""
+        self.sequences.drop(namespace)
         with self._lock:
             self._drops += 1
             found = [cache() for cache in self._all]

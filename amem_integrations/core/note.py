@@ -172,7 +172,7 @@ class Note:
             other notes made to it.
         speaker: who said it.
         session: the conversation it was said in.
-        sequence: its position in the session.
+        sequence: its position in the session, as given or counted when it was stored.
         source_id: the key of the turn that the note is a part of; None for a whole turn.
         position: the character of the turn at which its content begins.
         occurred_at: when it happened.

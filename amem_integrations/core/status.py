@@ -148,7 +148,7 @@ class Life:
         >>> _ = memory.lifecycle.feedback(note, session="monday"), memory.lifecycle.maintain()
         >>> life = memory.get(note).life
         >>> life.clean, life.conflicting, life.occasions
-        (1, 0, ('sunday', 'monday'))
+        (1, 0, ('sunday #0', 'monday'))
     """
 
     clean: Count = 0

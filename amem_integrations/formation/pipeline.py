@@ -24,7 +24,13 @@ from amem_integrations.formation.worker import Batch
 from amem_integrations.llms.failures import is_interrupt
 from amem_integrations.revisions.forget import make_way
 from amem_integrations.stores.read import load
-from amem_integrations.stores.write import FIRST_PASSAGES, embedded_points
+from amem_integrations.stores.write import (
+    FIRST_PASSAGES,
+    embedded_points,
+    number_turns,
+    passages,
+    vectors_of,
+)
 
 _LOG = logging.getLogger(__name__)
 # Notes that became stale meanwhile go through the graph again, this often in all.
@@ -78,7 +84,11 @@ async def accept(
     stored = await load(io, unique, notes[0].namespace)
     new = [note for note in unique.values() if note.id not in stored]
     if new:
-        points = await embedded_points(io, new, first=FIRST_PASSAGES)
+        # Numbers are taken once nothing but the insertion can fail, as a gap parts two turns.
+        texts = (text for note in new for text in passages(note)[:FIRST_PASSAGES])
+        vectors = await vectors_of(io, texts, {})
+        new = await number_turns(io, new)
+        points = await embedded_points(io, new, first=FIRST_PASSAGES, known=vectors)
         for point in points:
             if point.payload["status"] == Status.RAW:
                 point.payload.update(leased)
@@ -89,6 +99,7 @@ async def accept(
                 pipeline.wake()
             stored |= await load(io, taken, notes[0].namespace)
         context.notes.update((note.id, note) for note in new if note.id not in taken)
+        stored = {note.id: note for note in new} | stored
         context.vectors.update((p.id, [*p.dense]) for p in points if p.id not in taken)
     return [stored.get(note.id, note) for note in notes]
 

@@ -136,9 +136,8 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
 
     async def _remember(self, messages: list[ChatMessage], session: str | None) -> None:
         new = Session(session, key_prefix="block").add(spoken_in(messages, self.roles))
-        # The place in the session is not known here.
-        about = {"session": session if self._is_valid(session) else None, "sequence": None}
-        utterances = [({**item, **about}, enclosed) for item, enclosed in new]
+        known = session if self._is_valid(session) else None
+        utterances = [({**item, "session": known}, enclosed) for item, enclosed in new]
         await self._notes.ingest(self._notes.source.aperform, utterances)
 
     def _is_valid(self, session: str | None) -> bool:

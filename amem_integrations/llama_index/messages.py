@@ -167,7 +167,6 @@ class Session:
             "source": spoken.speaker,
             "key": self._key(spoken, self._times[spoken]),
             "session": self.id,
-            "sequence": self._times.total(),
             **attachment_counts(spoken.enclosed),
         }
         self._times[spoken] += 1

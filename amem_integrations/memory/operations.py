@@ -134,6 +134,8 @@ async def add(
     check_choice("formation", formation, FORMATIONS)
     inline = formation == "inline"
     given = _distinct(io, items, as_namespace(namespace))
+    ids = [note.id for note, _ in given]
+    given = _in_time(given)
     notes = [note for note, _ in given]
     superseded: Mapping[str, Sequence[str]] = {}
     if any(targets not in (None, ()) for _, targets in given):
@@ -184,7 +186,8 @@ async def add(
                     if progress is not None:
                         progress(len(done), len(notes))
         # Before the worker begins: the answer does not wait for what it is about to do.
-        return await _as_written(io, done, written)
+        current = {note.id: note for note in await _as_written(io, done, written)}
+        return [current[id] for id in ids]
     finally:
         # Also for what was stored before `progress` failed or the call was cancelled.
         if formation == "background":
@@ -230,6 +233,29 @@ def _distinct(
             )
         notes.append((note, supersedes))
     return notes
+
+
+def _in_time(given: list[tuple[Note, object]]) -> list[tuple[Note, object]]:
+    """The notes, those of a session in the order of time if each says when and none at which place.
+
+    Exports of chats may begin with the newest. Of notes with one key the last one counts, so a
+    session with such stays in the order given.
+    """
+    by_session: dict[str | None, list[tuple[Note, object]]] = {}
+    for pair in given:
+        by_session.setdefault(pair[0].session, []).append(pair)
+    for pairs in by_session.values():
+        told = all(note.occurred_at and note.sequence is None for note, _ in pairs)
+        if told and len({note.id for note, _ in pairs}) == len(pairs):
+            pairs.sort(key=lambda pair: pair[0].occurred_at or pair[0].created_at)
+    following = {session: iter(pairs) for session, pairs in by_session.items()}
+    ordered: list[tuple[Note, object]] = []
+    for at, _ in given:
+        note, supersedes = next(following[at.session])
+        if note is not at:
+            note = replace(note, created_at=at.created_at, updated_at=at.created_at)
+        ordered.append((note, supersedes))
+    return ordered
 
 
 async def _reconciled(wiring: Wiring, io: IO, given: Note, stored: Note) -> tuple[Note, Retraction]:

@@ -22,7 +22,7 @@ from amem_integrations.revisions.archive import restore
 from amem_integrations.revisions.forget import forget, make_way
 from amem_integrations.revisions.retract import retract
 from amem_integrations.stores.read import existing, load, reload_notes, with_links
-from amem_integrations.stores.write import FIRST_PASSAGES, embedded_points
+from amem_integrations.stores.write import FIRST_PASSAGES, embedded_points, number_turns
 
 _BY_LINK: Mapping[str, TurnKind] = {REPEATS: "repetition", CORRECTS: "correction"}
 
@@ -126,7 +126,8 @@ async def _store_turn(wiring: Wiring, io: IO, turn: Note, formation: Formation) 
     """The ideas of a turn that was not stored before, their notes stored in one operation."""
     # Who does not wait for forming does not wait for a model here either.
     found = await segment_turn(io, wiring.settings, turn, ask=formation == "inline")
-    notes = [segment.note for segment in found.segments]
+    [turn] = await number_turns(io, [turn])
+    notes = [replace(segment.note, sequence=turn.sequence) for segment in found.segments]
     points = await embedded_points(io, notes, first=FIRST_PASSAGES, known=found.vectors)
     for point in points:
         if formation == "inline" and point.payload["status"] == Status.RAW:

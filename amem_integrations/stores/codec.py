@@ -291,12 +291,13 @@ def under(prefix: tuple[str, ...]) -> Condition:
 def place_of(namespace: Namespace, session: str | None, sequence: int | None) -> int | None:
     """Where in which session, as one number: what comes n turns later stands n higher.
 
-    None where there is no such place. Sessions begin anywhere in 62 bits, so that they meet as
-    good as never; those of other namespaces as well, so that an index leads to the notes at once.
+    None where there is no such place. Notes without a session are one session of their namespace.
+    Sessions begin anywhere in 62 bits, so that they meet as good as never; those of other
+    namespaces as well, so that an index leads to the notes at once.
     """
-    if session is None or sequence is None or abs(sequence) >= 2**62:
+    if sequence is None or abs(sequence) >= 2**62:
         return None
-    name = f"{encode(namespace)} {session}"
+    name = encode(namespace) if session is None else f"{encode(namespace)} {session}"
     digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") // 4 + sequence
 

@@ -114,6 +114,20 @@ def test_notes_that_the_chat_shows_are_not_recalled(plain_memory: AgenticMemory)
     assert system_text(model.calls[1].messages) == ""
 
 
+def test_turns_of_a_thread_are_counted(plain_memory: AgenticMemory) -> None:
+    chat = agent(plain_memory, answers("Noted.", "Susie."))
+    for thread in ("monday", "tuesday", "monday"):
+        chat.invoke(said(f"{TOLD}, said on {thread}"), config("calvin", thread))
+    notes = plain_memory.recent(namespace=CALVIN)[::-1]
+    counted = [(note.session, note.sequence) for note in notes]
+    monday, tuesday = (
+        [sequence for session, sequence in counted if session == thread]
+        for thread in ("monday", "tuesday")
+    )
+    assert monday == [0, 1, 2, 3]
+    assert tuesday == [0, 1]
+
+
 def test_a_turn_recalls_once_and_remembers_no_tool_traffic(plain_memory: AgenticMemory) -> None:
     plain_memory.add(TOLD, namespace=CALVIN)
     asked: list[str] = []

@@ -64,7 +64,7 @@ def test_uses_are_counted_once_without_a_version_or_a_revision(lived: Lived) -> 
     assert lived.maintain().uses == 2
     after = lived.note(note)
     life = after.life
-    assert (life.clean, life.conflicting, life.occasions) == (1, 1, ("s", "t"))
+    assert (life.clean, life.conflicting, life.occasions) == (1, 1, ("s #0", "t"))
     assert replace(after, life=NEW) == before
     assert lived.maintain() == NOTHING
     assert lived.note(note) == after

@@ -227,3 +227,11 @@ async def test_a_memory_without_room_shortens_it_unless_its_priority_is_zero(
         counts.append(text_of(await memory.aget()).count("Dog number"))
     roomy, tight, never = counts
     assert 0 < tight < roomy == never
+
+
+async def test_messages_that_leave_the_queue_are_counted(core: AgenticMemory) -> None:
+    await overflow(small_memory(block_of(core), "s1"))
+    notes = core.recent(namespace="calvin", limit=100)[::-1]
+    assert len(notes) > 4
+    assert [note.sequence for note in notes] == [*range(len(notes))]
+    assert {note.session for note in notes} <= {"s1", None}

@@ -99,6 +99,13 @@ def test_each_message_is_a_note_as_soon_as_it_is_put(core: AgenticMemory) -> Non
     ]
 
 
+def test_a_session_that_goes_on_with_an_empty_chat_is_counted_on(core: AgenticMemory) -> None:
+    memory_of(core, session_id="s1").put_messages([user("One"), assistant("Two")])
+    memory_of(core, session_id="s1").put_messages([user("Three"), assistant("Four")])
+    notes = core.recent(namespace="calvin")[::-1]
+    assert [note.sequence for note in notes] == [0, 1, 2, 3]
+
+
 def test_only_the_given_roles_are_remembered(core: AgenticMemory) -> None:
     memory_of(core, roles=("user",)).put_messages([user("Mine"), assistant("Yours")])
     assert contents(core) == ["Mine"]

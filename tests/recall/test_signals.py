@@ -63,7 +63,15 @@ def test_words_do_not_cross_sessions_or_reach_notes_without_a_place() -> None:
     alone = Evidence(bm25={"a": 8.0, "c": 4.0})
     assert score_words(replace(alone, turns=turns)) == {"a": 1.0}
     assert score_words(alone) == {"a": 1.0, "c": 0.5}
-    assert place_of(("n",), "s", None) is place_of(("n",), None, 2) is None
+    assert place_of(("n",), "s", None) is None
+
+
+def test_notes_without_a_session_are_one_session_of_their_namespace() -> None:
+    first, second = place_of(("n",), None, 1), place_of(("n",), None, 2)
+    assert first is not None
+    assert second == first + 1
+    others = {place_of(("n",), "s", 1), place_of(("m",), None, 1), place_of(("n", "m"), None, 1)}
+    assert first not in others
 
 
 def test_a_remark_is_understood_from_its_answer() -> None:
