@@ -140,9 +140,9 @@ def score_reply(evidence: Evidence) -> Mapping[str, float]:
 
 def score_answer(evidence: Evidence) -> Mapping[str, float]:
     """The meaning of the turn right before, if that has a question."""
-    turns: dict[tuple[str, int], list[Note]] = {}
+    turns: dict[tuple[str | None, int], list[Note]] = {}
     for note in evidence.notes.values():
-        if note.session is not None and note.sequence is not None:
+        if note.sequence is not None:
             turns.setdefault((note.session, note.sequence), []).append(note)
     scores: dict[str, float] = {}
     for (session, sequence), notes in turns.items():
