@@ -4,6 +4,7 @@ Scores rank the notes of one search, and the best of them may still answer nothi
 compares across searches and memories; `search` measures it if a least relevance is set.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -47,6 +48,7 @@ async def measure_relevance(
     [found] = await io.engine.query([Query(vector, both(scope.where, wanted), len(hits))])
     cosines = {scored.id: max(scored.score, 0.0) for scored in found}
     asked = _Asked(io.sparse, question.text)
+    scores = [-hit.score for hit in hits]
     return [
         replace(
             hit,
@@ -62,7 +64,9 @@ async def measure_relevance(
                 )
             ),
         )
-        for rank, hit in enumerate(hits, 1)
+        for hit in hits
+        # Notes with the same score have the same rank.
+        for rank in [1 + bisect_left(scores, -hit.score)]
         for terms in [frozenset(io.sparse.document(sparse_text(hit.note)).indices)]
     ]
 
