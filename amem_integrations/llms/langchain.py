@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from amem_integrations.core.analysis import ChatRequest
 from amem_integrations.errors import AnalysisError, InvalidInputError, ModelUnavailableError
-from amem_integrations.llms.chat_models import Answer, StructuredChatModel, with_schema
+from amem_integrations.llms.structured import Answer, StructuredChatModel, with_schema
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel

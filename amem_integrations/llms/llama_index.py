@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from amem_integrations.core.analysis import ChatRequest
-from amem_integrations.llms.chat_models import Answer, StructuredChatModel, with_schema
+from amem_integrations.llms.structured import Answer, StructuredChatModel, with_schema
 
 if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ChatMessage, ChatResponse

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amem_integrations.analysts.prompts import fuse_request
-from amem_integrations.llms.chat_models import MAX_CHARS, find_object
+from amem_integrations.llms.json_answers import MAX_CHARS, find_object
 from tests.analysts.test_prompts import UNDERSTANDING, note, subject
 from tests.support import check_linear
 
