@@ -244,7 +244,7 @@ def _shown(note: Note, limit: int, *, understood: bool = False) -> dict[str, obj
     shown: dict[str, object] = {"text": cut(note.content, limit)}
     if note.speaker:
         shown["by"] = cut(note.speaker, 100)
-    shown["on"] = (note.occurred_at or note.created_at).date().isoformat()
+    shown["on"] = note.local_time.date().isoformat()
     if understood:
         for name in ("tags", "context"):
             if value := getattr(note, name):

@@ -182,7 +182,7 @@ def _context(note: Note, found: Sequence[Term]) -> str:
     """Return the sentence with the most salient terms, with its speaker and day."""
     sentences = sentence_texts(note.content) or [note.content]
     best = max(sentences, key=lambda text: sum(term.score for term in found if term.text in text))
-    day = note.occurred_at.date().isoformat() if note.occurred_at else None
+    day = note.local_time.date().isoformat() if note.occurred_at else None
     source = ", ".join(part for part in (note.speaker, day) if part)
     text = clean_text(f"{source}: {best}" if source else best, MAX_CONTEXT_CHARS + 1)
     if len(text) <= MAX_CONTEXT_CHARS:

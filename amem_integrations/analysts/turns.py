@@ -209,7 +209,7 @@ def _same_day(note: Note, other: Note) -> bool:
         return True
     if note.occurred_at is None or other.occurred_at is None:
         return note.session is not None and note.session == other.session
-    return note.occurred_at.date() == other.occurred_at.date()
+    return note.local_time.date() == other.local_time.date()
 
 
 # -- corrections -----------------------------------------------------------------------------

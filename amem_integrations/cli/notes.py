@@ -26,7 +26,7 @@ from amem_integrations.cli.options import (
     parse_time,
 )
 from amem_integrations.core.json_value import parse_object
-from amem_integrations.core.note import Note, Status, as_utc, make_note
+from amem_integrations.core.note import Note, Status, as_aware, make_note
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.options import NoteFields
@@ -368,7 +368,7 @@ def _read_fields(line: str) -> dict[str, Any]:
         )
     if (when := fields.get("occurred_at")) is not None:
         try:
-            fields["occurred_at"] = as_utc(datetime.fromisoformat(when))
+            fields["occurred_at"] = as_aware(datetime.fromisoformat(when))
         except (TypeError, ValueError) as error:
             raise InvalidInputError(f"occurred_at is no ISO date or time: {when!r}") from error
     return fields

@@ -16,7 +16,7 @@ import typer
 
 from amem_integrations.cli import terminal
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
-from amem_integrations.core.note import Note, as_utc, note_id
+from amem_integrations.core.note import Note, as_aware, note_id
 from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.embedders.embedder import NamedEmbedder, embedder_of
 from amem_integrations.errors import (
@@ -318,7 +318,7 @@ def parse_time(text: str | None, option: str, now: datetime | None = None) -> da
     try:
         if ago is not None:
             return (now or datetime.now(UTC)) - int(ago[1]) * _UNITS[ago[2]]
-        return as_utc(datetime.fromisoformat(text.strip()))
+        return as_aware(datetime.fromisoformat(text.strip()))
     except (ValueError, OverflowError) as error:
         raise InvalidInputError(
             f"{option} is a date, a time, or how long ago, such as 2026-11-01, 2026-11-01T08:00Z, "

@@ -31,7 +31,14 @@ from amem_integrations.core.status import (
     Tier,
 )
 from amem_integrations.core.status import Status as Status
-from amem_integrations.core.values import MAX_CONTENT_BYTES, MAX_TERM_CHARS, brief, check_sequence
+from amem_integrations.core.values import (
+    MAX_CONTENT_BYTES,
+    MAX_TERM_CHARS,
+    brief,
+    check_sequence,
+    on_clock,
+)
+from amem_integrations.core.values import as_aware as as_aware
 from amem_integrations.core.values import as_utc as as_utc
 from amem_integrations.core.values import check_content as check_content
 from amem_integrations.core.values import check_text as check_text
@@ -176,6 +183,7 @@ class Note:
         source_id: the key of the turn that the note is a part of; None for a whole turn.
         position: the character of the turn at which its content begins.
         occurred_at: when it happened.
+        utc_offset: minutes by which `occurred_at` was given ahead of UTC; None for UTC.
         metadata_json: `metadata` as JSON.
         value_json: `value` as JSON; None without a value.
         parts: lengths of the texts that `content` joins by line breaks. Each is embedded by itself,
@@ -221,6 +229,7 @@ class Note:
     source_id: str | None = None
     position: Count | None = None
     occurred_at: datetime | None = None
+    utc_offset: Annotated[int, Bounds(-1439, 1440)] | None = None
     metadata_json: JsonText = "{}"
     value_json: JsonText | None = None
     parts: Annotated[tuple[Annotated[int, Bounds(1, 2**53)], ...], Length(MAX_PARTS)] | None = None
@@ -258,6 +267,11 @@ class Note:
             self.content[end - length - 1 : end - 1]
             for end, length in zip(ends, self.parts, strict=True)
         )
+
+    @property
+    def local_time(self) -> datetime:
+        """When it happened, on the clock that was given; else when it was stored, in UTC."""
+        return on_clock(self.occurred_at or self.created_at, self.utc_offset)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -378,10 +392,17 @@ def make_note(
         session=session,
         sequence=sequence,
         occurred_at=occurred,
+        utc_offset=None if occurred_at is None else _utc_offset(occurred_at),
         source=source,
         metadata_json="{}" if metadata is None else metadata_text(metadata),
         value_json=None if value is None else json_value.dumps("value", value),
     )
+
+
+def _utc_offset(moment: datetime) -> int | None:
+    """The offset of a time in minutes; None where it is none, or the time says none."""
+    offset = moment.utcoffset()
+    return None if not offset else round(offset / timedelta(minutes=1)) or None
 
 
 def _derived_key(*parts: object) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import MISSING, fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from amem_integrations.core.quotation import INVISIBLE
@@ -65,6 +65,23 @@ def check_sequence(sequence: object) -> None:
         raise InvalidInputError(f"sequence must be an int; got {type(sequence).__name__}.")
     if not -(2**63) <= sequence < 2**63:
         raise InvalidInputError("sequence must fit a signed integer of 64 bits.")
+
+
+def as_aware(moment: datetime) -> datetime:
+    """`moment` with the offset that it has; a naive datetime is taken as UTC."""
+    aware = as_utc(moment)
+    return aware if moment.tzinfo is None else moment
+
+
+def on_clock(moment: datetime, utc_offset: int | None) -> datetime:
+    """An aware moment on a clock that is so many minutes ahead of UTC; None: as it is."""
+    if utc_offset is None:
+        return moment
+    try:
+        return moment.astimezone(timezone(timedelta(minutes=utc_offset)))
+    except OverflowError:
+        # The first or last day of the calendar.
+        return moment
 
 
 def as_utc(moment: datetime) -> datetime:

@@ -122,7 +122,7 @@ def _distilled_note(
     io: IO, members: Sequence[Note], answer: Distilled, analyst: str, why: str
 ) -> Note:
     """A formed note; undoing its one revision sets it aside."""
-    times = [note.occurred_at for note in members if note.occurred_at is not None]
+    times = [note.local_time for note in members if note.occurred_at is not None]
     now = io.now()
     raw = make_note(
         answer.text,

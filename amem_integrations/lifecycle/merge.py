@@ -110,7 +110,7 @@ def _circumstances(note: Note) -> tuple[str, str, str]:
     A note that depends on what is not known of it stands alone.
     """
     text = note.content
-    day = "" if note.occurred_at is None else note.occurred_at.date().isoformat()
+    day = "" if note.occurred_at is None else note.local_time.date().isoformat()
     who, when, where = "", "", ""
     if depends_on_speaker(text):
         who = note.speaker or ""

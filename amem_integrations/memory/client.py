@@ -289,7 +289,8 @@ class AgenticMemory(MemoryHandle):
             k: the maximum number of notes.
             hops: how many links to follow from what was found; linked notes compete for the places.
             filter: conditions on tags, keywords, session, speaker, times or metadata.
-            at: recall as of this moment; a naive datetime counts as UTC.
+            at: recall as of this moment; a naive datetime counts as UTC. Its zone says which day is
+                "yesterday".
             min_relevance: the least `hit.relevance` of a note, in [0, 1]; 0 drops nothing, 0.1 what
                 hardly answers. None: as the memory was opened.
             reranker: as in `RecallOptions`; False for none. None: as the memory was opened.

@@ -39,7 +39,8 @@ class NoteFields(TypedDict, total=False):
         sequence: its position in the session; None: the next one, if it has a session or speaker.
             In a list whose notes of a session all have `occurred_at` and none a sequence, they
             follow each other in time. Notes without a session are one session of their namespace.
-        occurred_at: when it happened; a naive datetime counts as UTC.
+        occurred_at: when it happened; a naive datetime counts as UTC. Its offset is kept, and says
+            which day it was.
         source: "user", "assistant", "tool", "import" or "web"; with `lifecycle` it sets how far the
             note is trusted. None: unknown, unless the speaker is a role of a chat ("user",
             "human", "assistant", "ai", "tool", "function") or one of `Policy.users`.

@@ -7,6 +7,7 @@ them, as reading payloads costs more than finding the notes.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from math import fsum
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -15,7 +16,8 @@ from amem_integrations.core.engine import Point, Query, Scored, SparseVector, Ve
 from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.filters import Condition, both, ids, match
 from amem_integrations.core.io import IO
-from amem_integrations.recall.query import Question, Scope
+from amem_integrations.core.values import on_clock
+from amem_integrations.recall.query import Question, Scope, within_days
 from amem_integrations.recall.signals import (
     Evidence,
     RecallOptions,
@@ -23,7 +25,7 @@ from amem_integrations.recall.signals import (
     relative_nearness,
     score_lists,
 )
-from amem_integrations.stores.codec import within
+from amem_integrations.stores.codec import moment, within
 
 # How many of the best notes are joined with the turns around them.
 _PLACED = 48
@@ -81,11 +83,13 @@ async def list_notes(
 ) -> Lists:
     """List at most `depth` notes by meaning and by words, and as many of each speaker asked for."""
     scopes = [(0.0, scope.where), *_by_speaker(scope, question)]
+    if options.date and question.days and (then := within_days(question.days)):
+        scopes.append((0.0, both(scope.where, then)))
     # IDF over the namespace, so that notes of others move no score.
     corpus = within(scope.namespace)
     fields = ("place",) if options.words or options.reply else ()
     if question.days:
-        fields += ("occurred_at", "created_at")
+        fields += ("occurred_at", "utc_offset", "created_at")
     near: list[Query] = []
     wording: list[Query] = []
     for _, where in scopes:
@@ -272,8 +276,11 @@ def _places(payloads: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
     return {id: payload["place"] for id, payload in payloads.items() if "place" in payload}
 
 
-def _moments(payloads: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """When each note was said, in microseconds; if that is not known, when it was stored."""
+def _moments(payloads: Mapping[str, Mapping[str, Any]]) -> dict[str, datetime]:
+    """When each note was said, on its own clock; if that is not known, when it was stored."""
     return {
-        id: payload.get("occurred_at", payload["created_at"]) for id, payload in payloads.items()
+        id: on_clock(
+            moment(payload.get("occurred_at", payload["created_at"])), payload.get("utc_offset")
+        )
+        for id, payload in payloads.items()
     }

@@ -160,4 +160,4 @@ def _adds(context: str, content: str, said: str) -> bool:
 
 def _time(note: Note) -> tuple[datetime, int, datetime]:
     """When it was said; turns of one moment come in the order of their session."""
-    return note.occurred_at or note.created_at, note.sequence or 0, note.created_at
+    return note.local_time, note.sequence or 0, note.created_at

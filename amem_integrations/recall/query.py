@@ -13,13 +13,15 @@ from typing import Any, TypeAlias
 from amem_integrations.analysts.lexicon import STOP
 from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import Any as AnyOf
-from amem_integrations.core.filters import Condition, Not, Range, match
+from amem_integrations.core.filters import Condition, Not, Range, both, match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, as_utc
 from amem_integrations.core.status import SHOWN
-from amem_integrations.recall.dates import Days, days_in, is_month
+from amem_integrations.recall.dates import days_in, is_month
+from amem_integrations.recall.days import Days
 from amem_integrations.stores.codec import micros, note_from, within
+from amem_integrations.stores.facts import exists, place_of
 from amem_integrations.stores.filters import match as filters
 from amem_integrations.stores.filters.language import And, Filter, Negation, Or
 
@@ -65,7 +67,7 @@ class Question:
 
 
 def read_question(query: str, speakers: Collection[str], now: datetime) -> Question:
-    """speakers: all that the namespace knows. now: when it is asked, for "yesterday"."""
+    """speakers: all that the namespace knows. now: when and in which zone it is asked."""
     people = [speaker for speaker in speakers if speaker.lower() not in ASSISTANTS]
     patterns = {speaker: _name(speaker, query) for speaker in people if _occurs(speaker, query)}
     named = [speaker for speaker, name in patterns.items() if _is_named(name, query)]
@@ -186,6 +188,24 @@ def _asks_for_status(tree: Filter) -> bool:
             return _asks_for_status(part)
         case _:
             return tree.field.name == "status"
+
+
+def within_days(days: Days) -> Condition | None:
+    """Notes that may be of these days; None if the days are too many to be looked at apart.
+
+    The days of a note are those of its own offset, so the condition takes in a little more.
+    """
+    told = match("facts", exists(place_of(("occurred_at",))))
+    spans = [
+        AnyOf(
+            (
+                Range("occurred_at", gte=start, lt=end),
+                both(Range("created_at", gte=start, lt=end), Not(told)),
+            )
+        )
+        for start, end in days.spans()
+    ]
+    return AnyOf(tuple(spans)) if spans else None
 
 
 def _known_at(instant: int) -> tuple[Condition, Condition]:

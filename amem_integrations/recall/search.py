@@ -15,7 +15,7 @@ from amem_integrations.core.engine import Query
 from amem_integrations.core.filters import Condition
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Hit, Note, as_utc
+from amem_integrations.core.note import Hit, Note, as_aware, as_utc
 from amem_integrations.core.values import readable
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.recall.fusion import Ranking, fuse, list_notes, rank_notes
@@ -75,7 +75,8 @@ async def search(
     filter: see `stores.filters.language`. Archived and quarantined notes are left out unless the
         filter tests `status`. Linked notes must meet the filter too.
     at: as of then: notes that occurred later are left out, as are notes without `occurred_at`
-        that were created later. A naive datetime is taken as UTC.
+        that were created later. Its zone says which day is "yesterday"; a naive datetime is taken
+        as UTC.
     reranking: orders the best notes.
     believe: computes of each note what is not stored, such as its confidence.
     sources: the trust in each note's kind of source; None for all alike.
@@ -89,8 +90,9 @@ async def search(
     if k == 0:
         return []
     speakers = await _speakers(io, namespace) if options.speaker else ()
-    moment = io.now() if at is None else as_utc(at)
-    question = read_question(query, speakers, moment)
+    asked = io.now() if at is None else as_aware(at)
+    moment = as_utc(asked)
+    question = read_question(query, speakers, asked)
     vector = await io.embed_query(question.text[:MAX_EMBEDDED_CHARS])
     terms = io.sparse.query(question.text)
     known: dict[str, Note | None] = {}

@@ -7,14 +7,14 @@ which gives its name and its weight. `fusion` weighs and adds the numbers.
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from heapq import nlargest
 from math import log, sqrt
 from typing import Any, NamedTuple
 
 from amem_integrations.core.note import Note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.recall.dates import Days
-from amem_integrations.stores.codec import moment
+from amem_integrations.recall.days import Days
 
 __all__ = ["DEFAULT_OPTIONS", "RecallOptions"]
 
@@ -74,7 +74,7 @@ class Evidence:
     speakers: how surely the question asks for the note's speaker, in (0, 1].
     about: how surely the question asks for each speaker's words.
     days: the days that the question names. now: whether it asks for what holds now.
-    moments: microseconds, by note id.
+    moments: when each note was said, by note id; on the clock that was given.
     turns: the best notes and the turns around them; None before these were looked up.
     notes: the notes that were read.
     """
@@ -85,7 +85,7 @@ class Evidence:
     about: Mapping[str, float] = field(default_factory=dict[str, float])
     days: Days | None = None
     now: bool = False
-    moments: Mapping[str, int] = field(default_factory=dict[str, int])
+    moments: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
     turns: Turns | None = None
     notes: Mapping[str, Note] = field(default_factory=dict[str, Note])
 
@@ -162,7 +162,7 @@ def score_date(evidence: Evidence) -> Mapping[str, float]:
     days = evidence.days
     if days is None:
         return {}
-    return {id: days.nearness(moment(time)) for id, time in evidence.moments.items()}
+    return {id: days.nearness(days.local(time)) for id, time in evidence.moments.items()}
 
 
 def score_newest(evidence: Evidence) -> Mapping[str, float]:
@@ -271,7 +271,7 @@ class RecallOptions:
     reply: float = _signal(0.2, score_reply)
     answer: float = _signal(0.1, score_answer, most=0.0)
     speaker: float = _signal(3.0, score_speaker)
-    date: float = _signal(3.5, score_date)
+    date: float = _signal(6.0, score_date)
     newest: float = _signal(3.5, score_newest, most=1.0)
     statement: float = _signal(0.5, score_statement, most=1.0)
     length: float = _signal(0.3, score_length, most=log(_LONGEST / _SHORTEST))

@@ -265,6 +265,7 @@ INDEXES: Mapping[str, Index] = {
     "sequence": Index.INTEGER,
     "place": Index.INTEGER,
     "occurred_at": Index.INTEGER,
+    "utc_offset": Index.INTEGER,
     "created_at": Index.INTEGER,
     "updated_at": Index.INTEGER,
     "expires_at": Index.INTEGER,

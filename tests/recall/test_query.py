@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amem_integrations.recall.dates import Days
 from amem_integrations.recall.query import read_question
 
 NOW = datetime(2026, 3, 11, tzinfo=UTC)
@@ -75,7 +74,9 @@ def test_names_that_are_words_too_name_nobody_where_they_are_words(query: str, n
 def test_a_person_and_a_month_of_one_name_are_told_apart() -> None:
     question = read_question("What did May buy in May?", ("May", "Ann"), NOW)
     assert question.about == {"May": 1.0}
-    assert (question.text, question.days) == ("What did buy in May?", Days(None, 5))
+    assert question.text == "What did buy in May?"
+    assert question.days is not None
+    assert question.days.start.month == 5
     assert read_question("What did May buy?", ("May", "Ann"), NOW).days is None
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from amem_integrations.core.note import Note, make_note
-from amem_integrations.recall.dates import Days
+from amem_integrations.recall.days import Days
 from amem_integrations.recall.signals import (
     SIGNALS,
     Evidence,
@@ -20,7 +20,7 @@ from amem_integrations.recall.signals import (
     score_statement,
     score_words,
 )
-from amem_integrations.stores.codec import micros, place_of
+from amem_integrations.stores.codec import place_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -79,9 +79,10 @@ def test_a_remark_is_understood_from_its_answer() -> None:
 
 
 def test_days_count_where_a_question_names_some() -> None:
-    moments = {"a": micros(NOW), "b": micros(NOW + timedelta(days=40))}
+    first = datetime(2026, 3, 1)
+    moments = {"a": NOW, "b": NOW + timedelta(days=40)}
     assert score_date(Evidence(moments=moments)) == {}
-    found = score_date(Evidence(days=Days(2026, 3, 1), moments=moments))
+    found = score_date(Evidence(days=Days(first, first + timedelta(days=1)), moments=moments))
     assert found["a"] == 1.0 > found["b"]
 
 

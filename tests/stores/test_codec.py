@@ -114,6 +114,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "source_id": st.none() | visible,
     "position": st.none() | st.integers(0, 2**24),
     "occurred_at": st.none() | times,
+    "utc_offset": st.none() | st.integers(-1439, 1439),
     "metadata_json": st.dictionaries(text, json_values, max_size=4).map(
         lambda value: json_value.dumps("metadata", value)
     ),
@@ -220,8 +221,8 @@ def test_the_next_turn_of_a_session_has_the_next_place(sequence: int) -> None:
     assert place_of(HOME, "t", sequence + 1) != there != place_of(("other",), "s", sequence + 1)
 
 
-def test_a_note_without_a_session_or_a_believable_sequence_has_no_place() -> None:
-    assert place_of(HOME, None, 1) is place_of(HOME, "s", None) is None
+def test_a_note_without_a_believable_sequence_has_no_place() -> None:
+    assert place_of(HOME, None, None) is place_of(HOME, "s", None) is None
     assert place_of(HOME, "s", 2**62) is place_of(HOME, "s", -(2**63)) is None
 
 
@@ -229,7 +230,7 @@ def test_every_indexed_field_is_one_that_points_have() -> None:
     revision = Revision(2, "formed", OWN, NOW, "x")
     note = make_note(
         "x", namespace="n", now=NOW, speaker="a", session="b", sequence=1, occurred_at=NOW
-    ).evolve(revision=revision, source_id="turn")
+    ).evolve(revision=revision, source_id="turn", utc_offset=60)
     known = payload(note).keys() | revision_point(note, revision).payload.keys()
     known |= queue.NO_LEASE.keys()
     assert INDEXES.keys() - known <= {"expires_at", "retry_at", "tier", "used_at", "counted"}

@@ -14,7 +14,7 @@ from amem_integrations.analysts.words import NAME, WEAK, Word, words_of
 from amem_integrations.evaluation.dataset import Conversation, Question
 from amem_integrations.evaluation.qa.readers import ABSTENTION
 from amem_integrations.evaluation.qa.system import Evidence
-from amem_integrations.recall.dates import Days, days_in
+from amem_integrations.recall.dates import days_in
 from amem_integrations.recall.prompt import LINE
 
 _DATED = re.compile(r"\[(\d{4}-\d\d-\d\d)\]\s*(.*)")
@@ -163,11 +163,14 @@ def _date(sentence: _Sentence) -> str:
     at = sentence.statement.at
     if at is None:
         return sentence.text
-    days = days_in(sentence.text, at) or Days(at.year, at.month, at.day)
-    month = None if days.month is None else f"{datetime(2000, days.month, 1):%B}"
-    parts = (days.day, month, days.year if days.year is not None else at.year)
-    named = " ".join(str(part) for part in parts if part is not None)
-    return named if days.length == 1 else f"the week of {named}"
+    days = days_in(sentence.text, at)
+    first, length = (at, 1) if days is None else (days.start, (days.end - days.start).days)
+    if length > 31:
+        return f"{first.year}"
+    if length > 27:
+        return f"{first:%B} {first.year}"
+    named = f"{first.day} {first:%B} {first.year}"
+    return named if length == 1 else f"the week of {named}"
 
 
 def _rest(sentence: _Sentence, asked: set[str]) -> str:
