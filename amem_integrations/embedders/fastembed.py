@@ -77,7 +77,11 @@ def fastembed_by_name(name: str, *, threads: int = THREADS) -> NamedEmbedder:
 
     def embed_documents(texts: list[str]) -> list[Vector]:
         readable = [bounded(text, _MAX_CHARS) for text in texts]
-        return [row.tolist() for row in load().passage_embed(readable, batch_size=BATCH)]
+        # The texts of a batch take as long as its longest one.
+        order = sorted(range(len(readable)), key=lambda at: len(readable[at]))
+        rows = load().passage_embed([readable[at] for at in order], batch_size=BATCH)
+        found = dict(zip(order, (row.tolist() for row in rows), strict=True))
+        return [found[at] for at in range(len(readable))]
 
     def embed_query(text: str) -> Vector:
         rows = load().query_embed([bounded(text, _MAX_CHARS)], batch_size=BATCH)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from amem_integrations.core.engine import Point
+from amem_integrations.core.engine import Point, Vector
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import CONTRADICTS, Note, Status
@@ -31,7 +31,7 @@ from amem_integrations.revisions.change import revision_points
 from amem_integrations.revisions.retract import retract
 from amem_integrations.stores.codec import as_read, micros
 from amem_integrations.stores.read import load
-from amem_integrations.stores.write import embedded_points, known_vectors
+from amem_integrations.stores.write import embedded_points
 
 _ROUNDS = 12
 _LONGEST_WAIT = 5.0
@@ -126,7 +126,7 @@ async def _commit_one(io: IO, run: Run, note_id: str, version: int) -> Outcome:
         # Without these notes, or with another text of theirs, the commit would be wrong.
         drawn_on = {link.to for link in formed.outgoing}.union(proposals.sources)
         if not (writes or changes.new) or await _write(
-            io, {note.id: note, **notes}, writes, changes.new, drawn_on
+            io, {note.id: note, **notes}, writes, changes.new, drawn_on, run.context.known
         ):
             run.context.committed.update((each.id, each) for each in (formed, *changes.notes))
             for event, count in tally.items():
@@ -174,13 +174,14 @@ async def _write(
     writes: Sequence[Note],
     new: Sequence[Point],
     drawn_on: set[str],
+    known: Mapping[str, Vector],
 ) -> bool:
     """Write all notes in one operation; False if one of them was changed meanwhile.
 
-    Also False if the text of a note in `drawn_on` was changed, or that note is gone.
+    Also False if the text of a note in `drawn_on` was changed, or that note is gone. known: vectors
+    of texts.
     """
     olds = [before[note.id] for note in writes]
-    known = await known_vectors(io, olds)
     points = await embedded_points(io, writes, known=known)
     left_out = await io.engine.commit(
         points,

@@ -146,6 +146,11 @@ async def form(
             group = notes[start : start + pipeline.at_once]
             context = RunContext(
                 vectors={note.id: vectors[note.id] for note in group if note.id in vectors},
+                known={
+                    text: vector
+                    for note in group
+                    for text, vector in zip(passages(note), vectors.get(note.id, ()), strict=False)
+                },
                 committed=committed,
             )
             await _run_graph(pipeline, io, group, context)

@@ -24,6 +24,7 @@ from amem_integrations.core.usage import Ledger
 from amem_integrations.revisions.proposals import Believe
 from amem_integrations.stores.codec import note_from, within
 from amem_integrations.stores.read import load
+from amem_integrations.stores.write import vectors_by_text
 
 __all__ = ["FormationState", "Mode", "initial_state"]
 
@@ -143,12 +144,13 @@ class RunContext:
 
     Without one, as after a resume from a checkpoint, each step reads them from the store.
 
-    notes, vectors: by note id. recent: the notes before each, newest first. committed: the notes
-    that the run wrote, as they are now.
+    notes, vectors: by note id. known: vectors by the text they stand for. recent: the notes before
+    each, newest first. committed: the notes that the run wrote, as they are now.
     """
 
     notes: dict[str, Note] = field(default_factory=dict[str, Note])
     vectors: dict[str, list[Vector]] = field(default_factory=dict[str, list[Vector]])
+    known: dict[str, Vector] = field(default_factory=dict[str, Vector])
     committed: dict[str, Note] = field(default_factory=dict[str, Note])
     recent: dict[str, list[Note]] = field(default_factory=dict[str, list[Note]])
 
@@ -182,6 +184,7 @@ class RunContext:
     def keep(self, point: Point) -> None:
         self.notes[point.id] = note_from(point)
         self.vectors[point.id] = [*point.dense]
+        self.known.update(vectors_by_text([point]))
 
 
 def initial_state(notes: Sequence[Note]) -> FormationState:

@@ -179,7 +179,7 @@ async def rewrite(
     newest = max([note.version, *(revision.version for revision in chain)])
     revision = Revision(newest + 1, kind, note.id, io.now(), analyst, reason=reason)
     rest = replace(rest, version=revision.version, revision=revision)
-    points = await embedded_points(io, [rest], known=await known_vectors(io, [note]))
+    points = await embedded_points(io, [rest], known=await known_vectors(io, [note], [rest]))
     expect = {note.id: as_read(note)}
     before = {revision.version: revision for revision in chain}
     after = {revision.version: revision for revision in clean}

@@ -25,6 +25,8 @@ FIRST_PASSAGES = 4
 # Sequences beyond these are the caller's own, such as times, and are not counted on from.
 _LONGEST_SESSION = 2**40
 _BLUR = 2**12
+_WORD = re.compile(r"\w+")
+_LONGEST_COMPARED = 20_000
 
 # The end of a sentence or line. A full stop inside of a number or an address is none.
 _BOUNDARY = re.compile(r"""(?:[.!?]["'”’)\]]*(?=\s)|[。！？][”’」』）]*|\n)\s*""")
@@ -35,10 +37,23 @@ def passages(note: Note) -> list[str]:
     if note.texts is not None:
         return [piece for text in note.texts for piece in _fitting(readable(text))]
     content = readable(note.content)
-    whole = "\n".join(part for part in (content, understanding(note)) if part)
+    added = understanding(note) if _says_more(note, content) else ""
+    whole = "\n".join(part for part in (content, added) if part)
     if estimate_tokens(whole) <= PASSAGE_TOKENS:
         return [whole]
-    return [*split(content), *split(understanding(note))]
+    return [*split(content), *split(added)]
+
+
+def _says_more(note: Note, content: str) -> bool:
+    """Whether context or questions have a word that neither the text nor the speaker's name has.
+
+    Statistics take theirs from these. Then there is nothing to embed again, and terms are found
+    by words.
+    """
+    said = f"{note.speaker or ''} {content[:_LONGEST_COMPARED]}".casefold()
+    words = frozenset(_WORD.findall(said))
+    told = _WORD.findall(" ".join((note.context, *note.questions)).casefold())
+    return any(word not in words and word not in said for word in told)
 
 
 def _fitting(text: str) -> list[str]:
@@ -125,12 +140,13 @@ async def vectors_of(
     return {**known, **dict(zip(missing, await io.embed(missing) if missing else (), strict=True))}
 
 
-async def known_vectors(io: IO, notes: Sequence[Note]) -> dict[str, Vector]:
-    """The stored vectors of notes by the text they stand for.
+async def known_vectors(io: IO, before: Sequence[Note], after: Sequence[Note]) -> dict[str, Vector]:
+    """The stored vectors of notes by the text they stand for, where any is still wanted.
 
-    A short note has none to reuse: its one passage changes with every change.
+    before: the notes as they are stored. after: as they will be.
     """
-    reusable = [note.id for note in notes if note.parts is not None or len(passages(note)) > 1]
+    wanted = {text for note in after for text in passages(note)}
+    reusable = [note.id for note in before if not wanted.isdisjoint(passages(note))]
     return vectors_by_text(await io.engine.get(reusable, vectors=True)) if reusable else {}
 
 

@@ -1,6 +1,5 @@
 """AMemMemoryBlock in a `Memory` that its user composed."""
 
-import json
 from typing import Any
 
 import pytest
@@ -24,6 +23,7 @@ from tests.llama_index.support import (
     text_of,
     user,
 )
+from tests.support import notes_in
 
 ASKED = user(QUESTION)
 
@@ -98,8 +98,7 @@ def test_hostile_text_stays_quoted_data(core: AgenticMemory, hostile: str) -> No
     llm = ScriptedLLM(["Fine."])
     context(llm, memory_with(block_of(core))).chat("dog?")
     prompt = llm.calls[0].text
-    quoted = [line for line in prompt.splitlines() if line.startswith('{"time"')]
-    assert [json.loads(line)["content"] for line in quoted] == [hostile]
+    assert [note["content"] for note in notes_in(prompt)] == [hostile]
     assert prompt.count("</memory>") == prompt.count("</amem>") == 1
 
 
@@ -210,7 +209,7 @@ async def test_it_is_truncated_by_whole_notes_the_least_relevant_first(
     assert shorter is not None
     kept = [line for line in whole.splitlines() if line in shorter.splitlines()]
     assert kept == shorter.splitlines()
-    assert (whole.count('"content"'), shorter.count('"content"')) == (3, 2)
+    assert (len(notes_in(whole)), len(notes_in(shorter))) == (3, 2)
     assert FACT in shorter
     assert await block.atruncate(whole, 10_000) is None
     assert await block.atruncate("", 5) is None

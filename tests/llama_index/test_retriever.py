@@ -46,7 +46,8 @@ def test_a_node_has_the_note_and_the_reason_why_it_was_found(form: Retrieve) -> 
         )
         query = "What does Rex eat?"
         nodes = form(AMemRetriever(core, namespace="calvin"), query)
-        scores = {hit.note.id: hit.score for hit in core.search(query, namespace="calvin")}
+        hits = core.search(query, namespace="calvin", min_relevance=0)
+        scores = {hit.note.id: hit.relevance for hit in hits}
     assert {found.node.node_id: found.score for found in nodes} == scores
     (node,) = [each.node for each in nodes if each.node.node_id == second.id]
     assert isinstance(node, TextNode)

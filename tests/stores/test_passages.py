@@ -117,10 +117,17 @@ def test_a_short_note_is_one_text_with_what_was_understood_of_it() -> None:
     assert passages(short) == ["LRU it is\nOn eviction.\nLRU, cache\ndecision"]
 
 
+def test_what_statistics_take_from_a_text_is_not_embedded_again() -> None:
+    said = note("We chose LRU. It evicts well.", speaker="Calvin")
+    formed = said.evolve(keywords=("LRU",), tags=("choice",), context="Calvin: We chose LRU.")
+    assert passages(formed) == passages(said)
+    assert "choice" in sparse_text(formed)
+
+
 def test_a_long_note_keeps_what_was_understood_in_a_passage_of_its_own() -> None:
     raw = note(ENGLISH * 40)
-    formed = raw.evolve(keywords=("LRU",), tags=("decision",), context="On eviction.")
-    assert passages(formed) == [*passages(raw), "On eviction.\nLRU\ndecision"]
+    formed = raw.evolve(keywords=("LRU",), tags=("decision",), context="On zebras.")
+    assert passages(formed) == [*passages(raw), "On zebras.\nLRU\ndecision"]
     assert passages(formed.evolve(context="On memory."))[:-1] == passages(raw)
 
 

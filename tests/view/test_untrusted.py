@@ -41,7 +41,7 @@ def hostile(text: str, candidates: list[dict[str, Any]]) -> dict[str, Any]:
     """Everything that a judge can write is an attack."""
     return judgement(
         text,
-        keywords=list(ATTACKS),
+        keywords=ATTACKS[:1],
         tags=[f"tag {each}" for each in ATTACKS],
         context=f"context {HOSTILE}",
         links=[
