@@ -290,6 +290,8 @@ def _examine(stored: StoredNote) -> list[Finding]:
             found("derived", name)
     if not _fits(note, len(point.dense)):
         found("vectors", f"{len(point.dense)} for {len(passages(note))} passages")
+    if len(point.questions) != len(note.questions):
+        found("vectors", f"{len(point.questions)} for {len(note.questions)} questions")
     return findings
 
 

@@ -37,7 +37,7 @@ async def copy(source: IO, target: IO, progress: Callable[[int, int], None] | No
         encoded = await embedded_points(target, [_readable(point) for point in notes])
         # The payload as it is, with what the codec does not know.
         points = [
-            Point(old.id, old.payload, new.dense, new.sparse)
+            Point(old.id, old.payload, new.dense, new.sparse, new.questions)
             for old, new in zip(notes, encoded, strict=True)
         ]
         if points or others:

@@ -21,18 +21,23 @@ class SparseVector:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What an engine stores under an id: a payload, passages' vectors, term weights."""
+    """What an engine stores under an id: a payload, vectors of passages and terms' weights.
+
+    questions: a vector for each question that the note answers.
+    """
 
     id: str
     payload: dict[str, Any]
     dense: Sequence[Vector] = ()
     sparse: SparseVector | None = None
+    questions: Sequence[Vector] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """One nearest-neighbour list: `vector` dense or sparse, within `where`.
 
+    questions: whether a dense vector is compared with the points' questions, not their passages.
     corpus: the points over which IDF is taken for a sparse query.
     fields: the payload fields that come with each match; None means all.
     """
@@ -42,6 +47,7 @@ class Query:
     limit: int
     corpus: Condition | None = None
     fields: tuple[str, ...] | None = ()
+    questions: bool = False
 
 
 class Scored(NamedTuple):

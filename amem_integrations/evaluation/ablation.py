@@ -27,7 +27,7 @@ def switches(options: RecallOptions) -> list[str]:
         >>> from amem_integrations.evaluation.ablation import switches
         >>> from amem_integrations.recall.signals import DEFAULT_OPTIONS
         >>> switches(DEFAULT_OPTIONS)[:3]
-        ['meaning', 'words', 'reply']
+        ['meaning', 'asked', 'words']
     """
     return [name for name in _NAMES if _switched_off(options, name) is not None]
 

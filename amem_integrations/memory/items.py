@@ -22,7 +22,7 @@ from amem_integrations.revisions.update import overwrite
 from amem_integrations.stores.read import notes_by_id
 from amem_integrations.stores.write import (
     embedded_points,
-    passages,
+    embedded_texts,
     vectors_by_text,
     vectors_of,
 )
@@ -161,7 +161,7 @@ async def _vectors(io: IO, notes: Sequence[Note]) -> Mapping[str, Vector]:
     for chunk in _chunks(notes):
         points = await io.engine.get([note.id for note in chunk], vectors=True)
         stored.update(vectors_by_text(points))
-    return await vectors_of(io, (text for note in notes for text in passages(note)), stored)
+    return await vectors_of(io, (text for note in notes for text in embedded_texts(note)), stored)
 
 
 def _chunks(notes: Sequence[Note]) -> list[Sequence[Note]]:

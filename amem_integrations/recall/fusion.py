@@ -91,24 +91,29 @@ async def list_notes(
     if question.days:
         fields += ("occurred_at", "utc_offset", "created_at")
     near: list[Query] = []
+    asked: list[Query] = []
     wording: list[Query] = []
     for _, where in scopes:
         if options.meaning or options.reply:
             near.append(Query(vector, where, depth, fields=fields))
+        if options.asked:
+            asked.append(Query(vector, where, depth, fields=fields, questions=True))
         if options.words and terms.indices:
             wording.append(Query(terms, where, depth, corpus=corpus, fields=fields))
-    lists, are_complete = await query_certain(io, [*near, *wording])
+    lists, are_complete = await query_certain(io, [*near, *asked, *wording])
     speakers: dict[str, float] = {}
-    for hits, (sureness, _) in zip(lists, scopes * 2, strict=False):
+    for hits, (sureness, _) in zip(lists, scopes * 3, strict=False):
         if sureness:
             speakers.update(dict.fromkeys((hit.id for hit in hits), sureness))
     payloads = {hit.id: hit.payload for hits in lists for hit in hits}
-    cosines, bm25 = (
-        {hit.id: hit.score for hits in some for hit in hits}
-        for some in (lists[: len(near)], lists[len(near) :])
+    answers = iter(lists)
+    cosines, likeness, bm25 = (
+        {hit.id: hit.score for _ in queries for hit in next(answers)}
+        for queries in (near, asked, wording)
     )
     evidence = Evidence(
         meanings=relative_nearness(cosines),
+        asked=relative_nearness(likeness, cosines),
         bm25=bm25,
         speakers=speakers,
         days=question.days,

@@ -70,7 +70,8 @@ class Turns(dict[str, int]):
 class Evidence:
     """What is known of the notes that a search found.
 
-    meanings: nearness by note id, see `relative_nearness`. bm25: scores by note id.
+    meanings: nearness by note id, see `relative_nearness`. asked: the same of the questions that
+    notes answer. bm25: scores by note id.
     speakers: how surely the question asks for the note's speaker, in (0, 1].
     about: how surely the question asks for each speaker's words.
     days: the days that the question names. now: whether it asks for what holds now.
@@ -80,6 +81,7 @@ class Evidence:
     """
 
     meanings: Mapping[str, float] = field(default_factory=dict[str, float])
+    asked: Mapping[str, float] = field(default_factory=dict[str, float])
     bm25: Mapping[str, float] = field(default_factory=dict[str, float])
     speakers: Mapping[str, float] = field(default_factory=dict[str, float])
     about: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -90,16 +92,20 @@ class Evidence:
     notes: Mapping[str, Note] = field(default_factory=dict[str, Note])
 
 
-def relative_nearness(cosines: Mapping[str, float]) -> dict[str, float]:
+def relative_nearness(
+    cosines: Mapping[str, float], others: Mapping[str, float] | None = None
+) -> dict[str, float]:
     """How far each cosine rises above the list's lowest, in units of the list's spread.
 
     The unit is the mean rise of the best notes, so that embedders and namespaces of any spread
     count alike.
+    others: the list whose lowest and whose spread count, if not these cosines.
     """
-    if not cosines:
+    measure = others or cosines
+    if not measure:
         return {}
-    floor = _floor(cosines.values())
-    best = nlargest(_BEST + 1, cosines.values())
+    floor = _floor(measure.values())
+    best = nlargest(_BEST + 1, measure.values())
     beyond = best.pop() if len(best) > _BEST else floor
     unit = max(sum(best) / len(best) - beyond, _LEAST_SPREAD)
     return {id: max(cosine - floor, 0.0) / unit for id, cosine in cosines.items()}
@@ -111,6 +117,10 @@ def _floor(scores: Collection[float]) -> float:
 
 def score_meaning(evidence: Evidence) -> Mapping[str, float]:
     return evidence.meanings
+
+
+def score_asked(evidence: Evidence) -> Mapping[str, float]:
+    return evidence.asked
 
 
 def score_words(evidence: Evidence) -> Mapping[str, float]:
@@ -227,10 +237,11 @@ SHARES = ("outdated", "contested", "question")
 
 @dataclass(frozen=True, slots=True)
 class RecallOptions:
-    """How notes are found and ranked. The first nine are weights; 0 switches a signal off.
+    """How notes are found and ranked. The first ten are weights; 0 switches a signal off.
 
     Attributes:
         meaning: semantic similarity of the note and the question.
+        asked: semantic similarity of the question that the note answers, as a model put it.
         words: keyword match (BM25), including the neighbouring turns.
         reply: semantic similarity of the next turn.
         answer: semantic similarity of the turn before, if it is a question; needs `meaning`.
@@ -267,6 +278,7 @@ class RecallOptions:
     """
 
     meaning: float = _signal(0.5, score_meaning)
+    asked: float = _signal(0.3, score_asked)
     words: float = _signal(3.0, score_words)
     reply: float = _signal(0.2, score_reply)
     answer: float = _signal(0.1, score_answer, most=0.0)

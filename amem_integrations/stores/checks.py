@@ -39,7 +39,7 @@ def check_points(points: Iterable[Point], dimension: int) -> None:
     for point in points:
         if not is_id(point.id):
             raise StoreError(f"A point's id is a UUID in its usual form; got {point.id!r}.")
-        for vector in point.dense:
+        for vector in (*point.dense, *point.questions):
             check_vector(vector, dimension)
         if point.sparse is not None:
             check_sparse(point.sparse)

@@ -303,8 +303,13 @@ def place_of(namespace: Namespace, session: str | None, sequence: int | None) ->
     return int.from_bytes(digest, "big") // 4 + sequence
 
 
-def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None) -> Point:
-    """The point that stores `note`: one dense vector a passage, and its BM25 terms.
+def note_point(
+    note: Note,
+    dense: Sequence[Vector],
+    sparse: SparseVector | None,
+    questions: Sequence[Vector] = (),
+) -> Point:
+    """The point that stores `note`: one dense vector a passage and a question, its BM25 terms.
 
     A note alone has `ns`, so whatever is scoped to a namespace sees notes only.
     """
@@ -324,7 +329,7 @@ def note_point(note: Note, dense: Sequence[Vector], sparse: SparseVector | None)
     }
     if note.revision is not None:
         payload["influences"] = influences(note.id, note.revision)
-    return Point(note.id, payload, dense, sparse)
+    return Point(note.id, payload, dense, sparse, questions)
 
 
 def life_fields(life: Life) -> dict[str, Any]:

@@ -60,6 +60,11 @@ def _fitting(text: str) -> list[str]:
     return [text] if estimate_tokens(text) <= PASSAGE_TOKENS else split(text)
 
 
+def embedded_texts(note: Note) -> tuple[str, ...]:
+    """All texts that are embedded of it."""
+    return (*passages(note), *note.questions)
+
+
 def sparse_text(note: Note) -> str:
     """The text whose words are indexed."""
     return "\n".join(part for part in (note.content, understanding(note)) if part)
@@ -122,12 +127,21 @@ async def embedded_points(
 ) -> list[Point]:
     """A point for each note, all texts embedded in one request.
 
+    A note's questions are embedded apart from its text as well.
     first: embed only that many passages of a note. known: vectors of texts embedded before.
     """
     texts = [passages(note)[:first] for note in notes]
-    vectors = await vectors_of(io, (text for parts in texts for text in parts), known or {})
+    wanted = (
+        text for note, parts in zip(notes, texts, strict=True) for text in (*parts, *note.questions)
+    )
+    vectors = await vectors_of(io, wanted, known or {})
     return [
-        note_point(note, [vectors[text] for text in parts], io.sparse.document(sparse_text(note)))
+        note_point(
+            note,
+            [vectors[text] for text in parts],
+            io.sparse.document(sparse_text(note)),
+            [vectors[question] for question in note.questions],
+        )
         for note, parts in zip(notes, texts, strict=True)
     ]
 
@@ -145,8 +159,8 @@ async def known_vectors(io: IO, before: Sequence[Note], after: Sequence[Note]) -
 
     before: the notes as they are stored. after: as they will be.
     """
-    wanted = {text for note in after for text in passages(note)}
-    reusable = [note.id for note in before if not wanted.isdisjoint(passages(note))]
+    wanted = {text for note in after for text in embedded_texts(note)}
+    reusable = [note.id for note in before if not wanted.isdisjoint(embedded_texts(note))]
     return vectors_by_text(await io.engine.get(reusable, vectors=True)) if reusable else {}
 
 
@@ -205,5 +219,7 @@ def vectors_by_text(points: Iterable[Point]) -> dict[str, Vector]:
     found: dict[str, Vector] = {}
     for point in points:
         # A raw note may have no more than its first passages embedded.
-        found.update(zip(passages(note_from(point)), point.dense, strict=False))
+        note = note_from(point)
+        found.update(zip(passages(note), point.dense, strict=False))
+        found.update(zip(note.questions, point.questions, strict=False))
     return found

@@ -4,6 +4,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -84,6 +85,19 @@ class EngineContract(ABC):
         assert [hit.id for hit in near] == [_id(2), _id(3), _id(1)]
         assert near[0].score >= near[1].score >= near[2].score
         assert none == []
+
+    async def test_questions_are_compared_apart_from_passages(self, engine: Engine) -> None:
+        asking = replace(_point(1, NORTH), questions=[NORTH, EAST])
+        await engine.insert([asking, _point(2, EAST)])
+        [found] = await engine.get([_id(1)], vectors=True)
+        assert [list(vector) for vector in found.questions] == [NORTH, EAST]
+        assert [list(vector) for vector in found.dense] == [NORTH]
+        queries = [Query(EAST, EVERYTHING, 10, questions=each) for each in (True, False)]
+        by_questions, by_passages = await engine.query(queries)
+        assert [hit.id for hit in by_questions] == [_id(1)]
+        assert [hit.id for hit in by_passages] == [_id(2), _id(1)]
+        await engine.commit([_point(1, NORTH)], expect={_id(1): {}})
+        assert await engine.query(queries[:1]) == [[]]
 
     async def test_a_query_returns_the_payload_fields_it_asks_for(self, engine: Engine) -> None:
         await engine.insert([_point(1, EAST, created_at=5, content="tea")])

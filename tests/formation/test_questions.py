@@ -1,6 +1,7 @@
 """The questions that a note answers: kept, found by, changed and forgotten like its context."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from amem_integrations import AgenticMemory
@@ -31,6 +32,40 @@ def test_a_note_is_found_by_a_question_that_has_none_of_its_words() -> None:
             assert note.questions == (ASKED,)
             (best, *_) = memory.search("purchase of a bicycle")
             assert best.note == again(memory, note)
+
+
+def test_it_is_found_by_the_meaning_of_a_question_until_that_is_taken_back() -> None:
+    with filled() as memory:
+        note = memory.add(TEXT)
+
+        def asked() -> list[str]:
+            hits = memory.search(ASKED, k=20)
+            return [hit.note.id for hit in hits if "asked" in hit.why]
+
+        assert asked() == [note.id]
+        memory.update(note, "Something else altogether")
+        assert asked() == []
+        memory.revert(note, to_version=note.version)
+        assert asked() == [note.id]
+        memory.forget(note)
+        assert asked() == []
+
+
+def test_missing_vectors_of_questions_are_found_and_repaired() -> None:
+    with filled() as memory:
+        note = memory.add(TEXT)
+
+        async def lose(_: Any, io: IO) -> None:
+            points = await io.engine.get([note.id], vectors=True)
+            await io.engine.commit(
+                [replace(point, questions=()) for point in points], expect={note.id: {}}
+            )
+
+        memory.perform(lose)
+        [finding] = memory.admin.check()
+        assert (finding.note_id, finding.what) == (note.id, "vectors")
+        memory.admin.repair()
+        assert memory.admin.check() == []
 
 
 def test_statistics_ask_nothing() -> None:

@@ -49,7 +49,7 @@ def chosen(point: Point, fields: tuple[str, ...] | None) -> dict[str, Any]:
 
 
 class DictEngine:
-    """An `Engine` in sixty lines, as a stranger would write it. Without IDF."""
+    """An `Engine` in some sixty lines, as a stranger would write it. Without IDF."""
 
     exclusive = True
 
@@ -75,8 +75,9 @@ class DictEngine:
             if not meets(point, query.where):
                 continue
             if not isinstance(query.vector, SparseVector):
-                if point.dense:
-                    best = max(cosine(query.vector, vector) for vector in point.dense)
+                vectors = point.questions if query.questions else point.dense
+                if vectors:
+                    best = max(cosine(query.vector, vector) for vector in vectors)
                     scores.append(Scored(point.id, best, chosen(point, query.fields)))
             elif point.sparse is not None:
                 weights = dict(zip(query.vector.indices, query.vector.values, strict=True))

@@ -31,6 +31,8 @@ class CannedEngine:
         return [self._answer(query) for query in queries]
 
     def _answer(self, query: Query) -> list[Scored]:
+        if query.questions:
+            return []
         scores = self.answers.pop(0)
         ordered = sorted(scores.items(), key=lambda item: -item[1])[: query.limit]
         return [Scored(id, score, self._payload(id, query.fields)) for id, score in ordered]

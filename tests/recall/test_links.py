@@ -189,8 +189,8 @@ def test_the_query_for_links_is_bounded_and_ranks_by_the_query_vector(asked: Can
     asked.answer({f"spoke{i}": i / 1000 for i in range(200)})
     hits = find(asked, k=100, options=without_text(fan_out=20))
     # One more, as the last of a list that is cut is left out.
-    assert asked.engine.queries[2].limit == 21
-    assert asked.engine.queries[2].vector == [1.0, 0.0]
+    assert asked.engine.queries[-1].limit == 21
+    assert asked.engine.queries[-1].vector == [1.0, 0.0]
     assert sum("link" in hit.why for hit in hits) == 20
     assert "spoke199" in texts(hits)
     assert "spoke0" not in texts(hits)

@@ -49,15 +49,16 @@ def test_every_query_is_scoped_to_the_namespace_and_idf_is_taken_over_it(three: 
     find(three)
     for query in three.engine.queries:
         assert Match("ns", ('["calvin"]',)) in query.where.parts  # pyright: ignore[reportAttributeAccessIssue]
-    dense, sparse, _ = three.engine.queries
+    dense, asked, sparse, _ = three.engine.queries
     assert isinstance(sparse.vector, SparseVector)
     assert sparse.corpus == within(NS)
     assert dense.corpus is None
+    assert asked.questions
 
 
 def test_the_filter_holds_for_the_signals_and_for_the_links(three: Canned) -> None:
     find(three, filter={"tags": {"$contains": "db"}})
-    assert len(three.engine.queries) == 3
+    assert len(three.engine.queries) == 4
     for query in three.engine.queries:
         assert Match("tags", ("db",)) in query.where.parts  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -101,7 +102,7 @@ def test_a_long_query_is_bounded_for_the_embedder_and_whole_for_its_words(canned
     words = " ".join(f"word{i}" for i in range(10_000))
     find(canned, words)
     assert canned.embedder.texts == [words[:MAX_EMBEDDED_CHARS]]
-    sparse = canned.engine.queries[1].vector
+    sparse = canned.engine.queries[2].vector
     assert isinstance(sparse, SparseVector)
     assert len(sparse.indices) == 10_000
 
@@ -161,7 +162,7 @@ def test_notes_that_only_seem_to_meet_a_filter_are_made_up_for_from_further_down
     canned.answer(*[nearness, {}] * 3)
     wanted = {"metadata.deep": {"list": [500]}}
     assert texts(find(canned, k=2, hops=0, filter=wanted)) == ["n500"]
-    assert [query.limit for query in canned.engine.queries[::2]] == [96, 384, 600]
+    assert [query.limit for query in canned.engine.queries[::3]] == [96, 384, 600]
 
 
 def cosines(canned: Canned, depth: int) -> set[str]:

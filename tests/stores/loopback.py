@@ -23,7 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from qdrant_client import QdrantClient, models
 
 from amem_integrations.core.engine import Point, SparseVector
@@ -198,6 +198,11 @@ class LoopbackServer:
                 index = models.CreateFieldIndex(**body)
                 self.indexes[name][index.field_name] = index.field_schema
                 return _done()
+            case "PUT", rest if rest.startswith("/vectors/"):
+                config = TypeAdapter[models.VectorNameConfig](models.VectorNameConfig)
+                return client.create_vector_name(
+                    name, rest.removeprefix("/vectors/"), config.validate_python(body)
+                )
             case "PUT", "/points":
                 points = models.PointsList(**body)
                 return client.upsert(

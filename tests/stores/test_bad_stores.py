@@ -1,10 +1,12 @@
 """Stores that cannot be written, are damaged, or whose process was killed."""
 
+import json
 import os
 import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +29,16 @@ def opened(location: Path | None) -> Store:
     return open_store(location, collection="amem", encoders=ENCODERS)
 
 
-def state(directory: Path) -> dict[str, tuple[int, bytes]]:
-    """Size and beginning of every file; the rest of the engine's files are mostly holes."""
+def state(directory: Path) -> dict[str, tuple[int, Any]]:
+    """Size and beginning of every file; the rest of the engine's files are mostly holes.
 
-    def start(path: Path) -> bytes:
+    The engine writes the members of an object in any order.
+    """
+
+    def start(path: Path) -> Any:
+        if path.suffix == ".json":
+            with suppress(ValueError):
+                return json.loads(path.read_bytes())
         with path.open("rb") as file:
             return file.read(65536)
 

@@ -6,6 +6,7 @@ What every engine has in common is in the contract suite.
 import asyncio
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from qdrant_client import AsyncQdrantClient, models
@@ -125,6 +126,23 @@ def test_opening_again_makes_only_the_indexes_that_are_missing(server: LoopbackS
     open_at(server).close()
     assert server.bodies("PUT", "/collections/amem") == []
     assert [body["field_name"] for body in server.bodies("PUT", "/index")] == ["tags"]
+
+
+def test_a_collection_of_an_older_version_gets_its_vector_of_questions(
+    server: LoopbackServer,
+) -> None:
+    open_at(server).close()
+    server.backend.delete_vector_name("amem", "questions")
+    server.requests.clear()
+    store = open_at(server)
+    assert len(server.bodies("PUT", "/vectors/questions")) == 1
+    asking = replace(make_point(1), questions=[[1.0, 0.0, 0.0, 0.0]])
+    assert run(store.sync.insert([asking])) == frozenset()
+    [[hit]] = run(store.sync.query([Query([1.0, 0.0, 0.0, 0.0], EVERYTHING, 1, questions=True)]))
+    assert hit.id == asking.id
+    store.close()
+    open_at(server).close()
+    assert len(server.bodies("PUT", "/vectors/questions")) == 1
 
 
 def test_two_that_open_at_once_share_the_collection(server: LoopbackServer) -> None:

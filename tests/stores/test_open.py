@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from amem_integrations.core.engine import Query
 from amem_integrations.core.filters import EVERYTHING, match
 from amem_integrations.core.io import run
 from amem_integrations.errors import (
@@ -252,6 +253,28 @@ except StoreError as error:
         tell(winner, "count")
         assert next_line(winner) == "1"
     assert [path.name for path in tmp_path.iterdir()] == ["amem"]
+
+
+def test_a_directory_of_an_older_version_gets_its_vector_of_questions(tmp_path: Path) -> None:
+    import qdrant_edge as edge
+
+    store = opened(tmp_path)
+    run(store.sync.insert([point("old")]))
+    store.close()
+    shard = edge.EdgeShard.load(str(tmp_path / "amem"))
+    shard.update(edge.UpdateOperation.delete_vector_name("questions"))
+    shard.close()
+    for _ in range(2):
+        store = opened(tmp_path)
+        assert run(store.sync.count(EVERYTHING)) == 2
+        store.close()
+    store = opened(tmp_path)
+    asking = replace(point("new"), questions=[[1.0, 0.0, 0.0, 0.0]])
+    assert run(store.sync.insert([asking])) == frozenset()
+    query = Query([1.0, 0.0, 0.0, 0.0], EVERYTHING, 5, questions=True)
+    [[hit]] = run(store.sync.query([query]))
+    assert hit.id == asking.id
+    store.close()
 
 
 # -- what does not fit -------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from amem_integrations.stores.codec import INDEXES, Index
 from amem_integrations.stores.edge.shards import Shard
 from amem_integrations.stores.filters.compile import Models
 
-_DENSE, _SPARSE = "dense", "bm25"
+DENSE, QUESTIONS, SPARSE = "dense", "questions", "bm25"
 _DELETED_AT_ONCE = 10_000
 
 
@@ -198,22 +198,27 @@ class EdgeEngine:
 def edge_point(point: Point) -> edge.Point:
     vectors: dict[str, Any] = {}
     if point.dense:
-        vectors[_DENSE] = [list(vector) for vector in point.dense]
+        vectors[DENSE] = [list(vector) for vector in point.dense]
+    if point.questions:
+        vectors[QUESTIONS] = [list(vector) for vector in point.questions]
     if point.sparse is not None and point.sparse.indices:
-        vectors[_SPARSE] = _sparse(point.sparse)
+        vectors[SPARSE] = _sparse(point.sparse)
     return edge.Point(point.id, vectors, point.payload)
 
 
 def point_of(record: edge.Record) -> Point:
     """What a record of the engine holds."""
     vectors = cast("dict[str, Any]", record.vector or {})
-    dense = cast("Sequence[Vector]", vectors.get(_DENSE, ()))
-    sparse = cast("edge.SparseVector | None", vectors.get(_SPARSE))
+    dense, questions = (
+        cast("Sequence[Vector]", vectors.get(name, ())) for name in (DENSE, QUESTIONS)
+    )
+    sparse = cast("edge.SparseVector | None", vectors.get(SPARSE))
     return Point(
         str(record.id),
         record.payload or {},
         dense,
         None if sparse is None else SparseVector(tuple(sparse.indices), tuple(sparse.values)),
+        questions,
     )
 
 
@@ -258,9 +263,10 @@ def _are_numbers(fields: Collection[str]) -> bool:
 
 def _request(query: Query) -> edge.QueryRequest:
     if isinstance(query.vector, SparseVector):
-        nearest = edge.Query.Nearest(_sparse(query.vector), using=_SPARSE)
+        nearest = edge.Query.Nearest(_sparse(query.vector), using=SPARSE)
     else:
-        nearest = edge.Query.Nearest(list(query.vector), using=_DENSE)
+        name = QUESTIONS if query.questions else DENSE
+        nearest = edge.Query.Nearest(list(query.vector), using=name)
     corpus = None if query.corpus is None else edge.IdfParams(_MODELS.compile(query.corpus))
     return edge.QueryRequest(
         limit=max(query.limit, 0),
@@ -299,7 +305,7 @@ def _delete(shard: Shard, ids: "Sequence[edge.PointId]") -> None:
 def _size(point: Point) -> int:
     """About how many bytes storing the point takes, log and all."""
     texts = sum(len(value) for value in point.payload.values() if isinstance(value, str))
-    numbers = sum(len(vector) for vector in point.dense)
+    numbers = sum(len(vector) for vector in (*point.dense, *point.questions))
     return 8 * (texts + numbers)
 
 

@@ -8,6 +8,7 @@ raises into our errors.
 
 import contextlib
 import functools
+import json
 import os
 import secrets
 import shutil
@@ -26,13 +27,14 @@ from amem_integrations.errors import (
 )
 from amem_integrations.stores import codec
 from amem_integrations.stores.checks import Encoders, meta_point
-from amem_integrations.stores.edge.engine import edge_point
+from amem_integrations.stores.edge.engine import DENSE, QUESTIONS, SPARSE, edge_point
 from amem_integrations.stores.edge.errors import full, translated
 from amem_integrations.stores.edge.ownership import SPARE, Ownership, make_private_directory
 
 # On a file system in memory the empty maps of a new shard take some 200 MB at once.
 _SPARE_TO_CREATE = 4 * SPARE
 _CONFIG = "edge_config.json"
+_SEVERAL = edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim)
 _PARTS = ("segments", "wal")
 # A segment that lacks one of these is taken by the engine for one that was never finished, and
 # is cleared away with all that it holds.
@@ -66,7 +68,7 @@ def open_existing(path: Path, owned: Ownership) -> edge.EdgeShard:
     with translated(path, opening=True), owned.writing():
         shard = edge.EdgeShard.load(str(path))
         try:
-            _make_missing_indexes(shard)
+            _make_missing(shard, path)
         except BaseException:
             shard.close()
             raise
@@ -79,8 +81,15 @@ def _entries(path: Path) -> set[str]:
     return {entry.name for entry in path.iterdir()} if path.exists() else set()
 
 
-def _make_missing_indexes(shard: edge.EdgeShard) -> None:
-    """Index what was not indexed yet when an older version made the shard."""
+def _make_missing(shard: edge.EdgeShard, path: Path) -> None:
+    """Make the vectors and indexes that an older version did not make."""
+    vectors = json.loads((path / _CONFIG).read_bytes()).get("vectors", {})
+    if DENSE in vectors and QUESTIONS not in vectors:
+        shard.update(
+            edge.UpdateOperation.create_dense_vector(
+                QUESTIONS, vectors[DENSE]["size"], edge.Distance.Cosine, _SEVERAL
+            )
+        )
     there = shard.info().payload_schema
     for field, kind in codec.INDEXES.items():
         if field not in there:
@@ -215,14 +224,19 @@ def sync(root: Path) -> None:
 
 
 def _build(path: Path, encoders: Encoders) -> None:
-    passages = edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim)
+
+    def several(memory: edge.Memory) -> edge.EdgeVectorParams:
+        return edge.EdgeVectorParams(
+            size=encoders.dimension,
+            distance=edge.Distance.Cosine,
+            multivector_config=_SEVERAL,
+            memory=memory,
+        )
+
     config = edge.EdgeConfig(
-        vectors={
-            "dense": edge.EdgeVectorParams(
-                size=encoders.dimension, distance=edge.Distance.Cosine, multivector_config=passages
-            )
-        },
-        sparse_vectors={"bm25": edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
+        # Few notes have questions without a model, and room held in memory is 65 MB a store.
+        vectors={DENSE: several(edge.Memory.Cached), QUESTIONS: several(edge.Memory.Cold)},
+        sparse_vectors={SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
     )
     shard = edge.EdgeShard.create(str(path), config)
     try:

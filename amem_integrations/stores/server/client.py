@@ -27,7 +27,7 @@ from amem_integrations.errors import (
     StoreUnavailableError,
 )
 from amem_integrations.stores.codec import INDEXES, Index
-from amem_integrations.stores.server.engine import DENSE, SPARSE, ClientEngine
+from amem_integrations.stores.server.engine import DENSE, QUESTIONS, SPARSE, ClientEngine
 from amem_integrations.stores.server.errors import Server, from_local
 from amem_integrations.stores.server.transport import (
     AsyncServerCaller,
@@ -41,6 +41,7 @@ from amem_integrations.stores.server.transport import (
 
 _LOG = logging.getLogger(__name__)
 OLDEST_SERVER = (1, 19)
+_SEVERAL = models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM)
 
 
 class ClientStore:
@@ -241,27 +242,41 @@ async def _prepare(collection: str, dimension: int, call: Call) -> None:
         for vectors in (params.vectors, params.sparse_vectors)
         if isinstance(vectors, dict)
     ]
-    if not {DENSE, SPARSE} <= {name for vectors in names for name in vectors}:
+    there = {name for vectors in names for name in vectors}
+    if not {DENSE, SPARSE} <= there:
         raise StoreMismatchError(
             f"Collection {collection!r} was not made by this package: it lacks the vectors "
             f"{DENSE!r} and {SPARSE!r}. Nothing was changed. Choose another name."
         )
+    if QUESTIONS not in there:
+        # An older version made it.
+        await call(
+            "create_vector_name",
+            collection_name=collection,
+            vector_name=QUESTIONS,
+            vector_name_config=models.DenseVectorNameConfig(
+                dense=models.DenseVectorConfig(
+                    size=names[0][DENSE].size,
+                    distance=models.Distance.COSINE,
+                    multivector_config=_SEVERAL,
+                )
+            ),
+            wait=True,
+        )
 
 
 def _layout(dimension: int) -> dict[str, Any]:
-    """One multivector of passages and one of BM25 terms, for many small namespaces.
+    """A multivector of passages, one of questions, and BM25 terms, for many small namespaces.
 
     There is no graph over all points, only one within each value of the tenant index.
     """
-    passages = models.VectorParams(
+    several = models.VectorParams(
         size=dimension,
         distance=models.Distance.COSINE,
-        multivector_config=models.MultiVectorConfig(
-            comparator=models.MultiVectorComparator.MAX_SIM
-        ),
+        multivector_config=_SEVERAL,
     )
     return {
-        "vectors_config": {DENSE: passages},
+        "vectors_config": {DENSE: several, QUESTIONS: several},
         "sparse_vectors_config": {SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
         "hnsw_config": models.HnswConfigDiff(m=0, payload_m=16),
         # Qdrant Cloud's default would refuse ranges on a caller's own numbers. Those have no

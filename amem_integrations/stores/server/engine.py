@@ -59,6 +59,7 @@ class Ask(NamedTuple):
 
 
 DENSE = "dense"
+QUESTIONS = "questions"
 SPARSE = "bm25"
 WRITE = "write"
 # Other writers may follow before a token is read back; theirs then stand before it.
@@ -100,7 +101,7 @@ class ClientEngine:
         wanted = [id for id in dict.fromkeys(ids) if is_id(id)]
         if not wanted:
             return []
-        names = [DENSE, SPARSE] if vectors else False
+        names = [DENSE, QUESTIONS, SPARSE] if vectors else False
         records = await self._ask("retrieve", ids=wanted, with_payload=True, with_vectors=names)
         found = {str(record.id): _point(record) for record in records}
         return [found[id] for id in wanted if id in found]
@@ -329,6 +330,8 @@ def _struct(point: Point, tokens: Sequence[str]) -> models.PointStruct:
     vectors: dict[str, Any] = {}
     if point.dense:
         vectors[DENSE] = [[float(value) for value in vector] for vector in point.dense]
+    if point.questions:
+        vectors[QUESTIONS] = [[float(value) for value in vector] for vector in point.questions]
     if point.sparse is not None and point.sparse.indices:
         vectors[SPARSE] = _sparse(point.sparse)
     payload = {**point.payload, WRITE: list(tokens[:_TOKENS_KEPT])}
@@ -353,6 +356,7 @@ def _point(record: models.Record) -> Point:
         _payload(record.payload),
         vectors.get(DENSE) or (),
         None if sparse is None else SparseVector(tuple(sparse.indices), tuple(sparse.values)),
+        vectors.get(QUESTIONS) or (),
     )
 
 
@@ -371,7 +375,8 @@ def _request(query: Query) -> models.QueryRequest:
     if isinstance(query.vector, SparseVector):
         nearest, using = _sparse(query.vector), SPARSE
     else:
-        nearest, using = [[float(value) for value in query.vector]], DENSE
+        nearest = [[float(value) for value in query.vector]]
+        using = QUESTIONS if query.questions else DENSE
     params = None
     if query.corpus is not None:
         corpus = models.IdfCorpusParams(corpus=to_filter(query.corpus))
