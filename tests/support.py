@@ -40,10 +40,15 @@ MARK = re.compile(r"mark\d+x")
 
 def shown_notes(messages: Sequence[BaseMessage]) -> tuple[str, list[dict[str, Any]]]:
     """The new note's text and the candidates, as a prompt shows them."""
+    *others, new = shown_lines(messages)
+    return new["new"]["text"], [note for note in others if "n" in note]
+
+
+def shown_lines(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """What a prompt shows between its fences."""
     lines = str(messages[1].content).splitlines()
     start, end = lines.index("<notes>"), lines.index("</notes>")
-    *others, new = (json.loads(line) for line in lines[start + 1 : end])
-    return new["new"]["text"], [note for note in others if "n" in note]
+    return [json.loads(line) for line in lines[start + 1 : end]]
 
 
 def shown_batch(messages: Sequence[BaseMessage]) -> dict[str, tuple[str, list[dict[str, Any]]]]:
@@ -51,9 +56,7 @@ def shown_batch(messages: Sequence[BaseMessage]) -> dict[str, tuple[str, list[di
 
     Empty for any other question. The new notes among those have their text like the others.
     """
-    lines = str(messages[1].content).splitlines()
-    start, end = lines.index("<notes>"), lines.index("</notes>")
-    shown = [json.loads(line) for line in lines[start + 1 : end]]
+    shown = shown_lines(messages)
     if "n" not in shown[-1]:
         return {}
     plain = [{"n": each["n"], **each.get("new", each)} for each in shown]

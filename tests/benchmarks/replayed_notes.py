@@ -3,7 +3,8 @@
     python -m tests.benchmarks.replayed_notes --cache vectors.sqlite \
         --locomo locomo.json notes.json.gz --chat turns.jsonl questions.jsonl notes.jsonl
 
-No model is asked: an analyst replays what one answered. Neither corpus comes with the project.
+No model is asked: an analyst replays what one answered. Without a corpus it is the story of
+`tests/stories`; the others do not come with the project.
 
 - `--locomo`: a file of LoCoMo, and by conversation and turn the `keywords`, `tags`, `context`,
   `fact`, `questions`, `links` and `evolutions` of each note.
@@ -45,6 +46,7 @@ from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
 from amem_integrations.evaluation.formats import read_dataset
 from amem_integrations.evaluation.metrics import Ranks, recall
 from amem_integrations.evaluation.recall import QuestionEmbedder, Setup, ask, fill, timed
+from tests.stories.story import STORY, Idea
 
 Recorded = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """What was answered, by conversation and turn."""
@@ -156,6 +158,43 @@ def chat(turns: Path, questions: Path, notes: Path) -> tuple[Dataset, Recorded]:
     return Dataset("chat", (talk,)), {name: {note["id"]: note for note in lines(notes)}}
 
 
+def story() -> tuple[Dataset, Recorded]:
+    """The chat of `tests/stories`, one note a turn."""
+    place = {idea.key: turn.id for turn in STORY.turns for idea in turn.ideas if idea.key}
+    talk = Conversation(
+        "story",
+        tuple(
+            Turn(turn.id, turn.text, turn.speaker, session=turn.session, time=turn.time)
+            for turn in STORY.turns
+        ),
+        tuple(
+            Question(
+                asked.text,
+                tuple(sorted({place[fact] for fact in asked.first})),
+                "update" if asked.first & {*STORY.outdated.values()} else "fact",
+            )
+            for asked in STORY.questions
+        ),
+    )
+    notes = {turn.id: _whole_note(turn.ideas, place) for turn in STORY.turns}
+    return Dataset("story", (talk,)), {"story": notes}
+
+
+def _whole_note(ideas: Sequence[Idea], place: Mapping[str, str]) -> dict[str, Any]:
+    """The recorded note of a turn: those of its ideas together."""
+    links = [
+        {"to": place[idea.of], "reason": idea.decision, "kind": idea.link, "strength": 0.9}
+        for idea in ideas
+        if idea.link
+    ]
+    lists = {
+        name: [term for idea in ideas for term in idea.note[name]]
+        for name in ("keywords", "tags", "questions")
+    }
+    context = " ".join(idea.note["context"] for idea in ideas)
+    return {**lists, "context": context, "fact": context, "links": links}
+
+
 class KeptVectors:
     """An embedder whose vectors are kept in a file."""
 
@@ -200,6 +239,22 @@ def row(asked: Sequence[tuple[Question, Ranks]]) -> str:
     return " ".join(" " * 6 if value != value else f"{value:6.1f}" for value in figures)
 
 
+def replayed_ranks(
+    dataset: Dataset,
+    recorded: Recorded,
+    form: str,
+    embedder: Any,
+    questions: QuestionEmbedder,
+) -> list[Ranks]:
+    """At which ranks the evidence of each question is found, with notes of that form."""
+    settings: dict[str, Any] = {"formation": "off"}
+    if form != RAW:
+        analyst = ReplayingAnalyst(recorded, FORMS[form])
+        settings = {"analyst": analyst, "mode": "batched"}
+    with AgenticMemory(embedder=embedder, **settings) as memory:
+        return list(ask(fill(memory, dataset), Setup(), questions, k=K).ranks)
+
+
 def measure(
     dataset: Dataset,
     recorded: Recorded,
@@ -210,19 +265,13 @@ def measure(
     print(f"\n{dataset.format}: {len(dataset.asked)} questions")
     print(f"{'':42} {'R@5':>6} {'R@10':>6} {'R@20':>6} {'multi':>6} {'change':>6}")
     for form in forms:
-        settings: dict[str, Any] = {"formation": "off"}
-        if form != RAW:
-            analyst = ReplayingAnalyst(recorded, FORMS[form])
-            settings = {"analyst": analyst, "mode": "batched"}
-        with AgenticMemory(embedder=embedder, **settings) as memory:
-            filled = fill(memory, dataset)
-            ranks = ask(filled, Setup(), questions, k=K).ranks
-            asked = [(c.id, q, r) for (c, q), r in zip(dataset.asked, ranks, strict=True)]
-            print(f"{form:42} {row([(q, r) for _, q, r in asked])}", flush=True)
-            if len(dataset.conversations) > 1:
-                for talk in dataset.conversations:
-                    own = [(q, r) for id, q, r in asked if id == talk.id]
-                    print(f"  {talk.id:40} {row(own)}")
+        ranks = replayed_ranks(dataset, recorded, form, embedder, questions)
+        asked = [(c.id, q, r) for (c, q), r in zip(dataset.asked, ranks, strict=True)]
+        print(f"{form:42} {row([(q, r) for _, q, r in asked])}", flush=True)
+        if len(dataset.conversations) > 1:
+            for talk in dataset.conversations:
+                own = [(q, r) for id, q, r in asked if id == talk.id]
+                print(f"  {talk.id:40} {row(own)}")
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -234,8 +283,7 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
     corpora = [locomo(*given.locomo)] if given.locomo else []
     corpora += [chat(*given.chat)] if given.chat else []
-    if not corpora:
-        parser.error("give --locomo, --chat or both")
+    corpora = corpora or [story()]
     named = resolve_embedder(None)
     embedder, questions = timed(KeptVectors(named, given.cache))
     for dataset, recorded in corpora:
