@@ -35,7 +35,7 @@ _SEPARATORS = re.compile(r"[,;\n，；、]")
 
 
 class UnusableAnswerError(Exception):
-    """The answer cannot be read. `reason` is "unparsable" or "empty"."""
+    """The answer cannot be read. `reason` is "unparsable", "empty" or "implausible"."""
 
     def __init__(self, problem: str, *, reason: str = "unparsable") -> None:
         super().__init__(problem)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from amem_integrations.analysts import answers, prompts
 from amem_integrations.analysts.answers import Answer, UnusableAnswerError
+from amem_integrations.analysts.plausibility import IMPLAUSIBLE, require_own
 from amem_integrations.core.analysis import (
     ChatReply,
     ChatRequest,
@@ -87,7 +88,14 @@ class LLMAnalyst:
         if not offered:
             return Judgement(await self._understand(io, subject, "fuse"))
         request = prompts.fuse_request(subject, self.instructions)
-        found = await self._ask(io, request, lambda answer: answers.judgement(answer, offered))
+        others = [candidate.note for candidate in subject.candidates]
+
+        def read(answer: Answer) -> Judgement:
+            found = answers.judgement(answer, offered)
+            require_own(subject.note, found.understanding, others)
+            return found
+
+        found = await self._ask(io, request, read)
         return _with_completed(found, _notes_of([subject]))
 
     async def batch(self, io: IO, subjects: Sequence[Subject]) -> list[Judgement | AnalysisError]:
@@ -100,7 +108,8 @@ class LLMAnalyst:
 
         def read(answer: Answer) -> list[Judgement | AnalysisError]:
             by_handle = answers.by_note(answer, handles)
-            return [_batched(by_handle.get(handle), offered, handle) for handle in handles]
+            found = [_batched(by_handle.get(handle), offered, handle) for handle in handles]
+            return _own(new, found, older)
 
         request = prompts.batch_request(older, new, self.instructions)
         found = await self._ask(io, request, read, insist=False)
@@ -213,6 +222,25 @@ def _batched(
         return _failure("batch", problem, retryable=True)
 
 
+def _own(
+    notes: Sequence[Note], found: Sequence[Judgement | AnalysisError], older: Sequence[Note]
+) -> list[Judgement | AnalysisError]:
+    """The judgements, with an error for each that describes another note."""
+    said: list[tuple[Note, Understanding]] = []
+    kept: list[Judgement | AnalysisError] = []
+    for note, judgement in zip(notes, found, strict=True):
+        if isinstance(judgement, Judgement):
+            others = [other for other in (*older, *notes) if other is not note]
+            try:
+                require_own(note, judgement.understanding, others, said)
+            except UnusableAnswerError as problem:
+                judgement = _failure("batch", problem, retryable=True)
+            else:
+                said.append((note, judgement.understanding))
+        kept.append(judgement)
+    return kept
+
+
 def _data(reply: ChatReply) -> Answer:
     if reply.data is not None:
         return reply.data
@@ -258,7 +286,7 @@ def _may_pass(error: BaseException) -> bool:
 def _pause(state: "RetryCallState") -> float:
     """Return the seconds before the next attempt: the provider's wish, else doubling from 1."""
     error = state.outcome.exception() if state.outcome else None
-    if not isinstance(error, AnalysisError) or error.reason in ("unparsable", "empty"):
+    if not isinstance(error, AnalysisError) or error.reason in ("unparsable", "empty", IMPLAUSIBLE):
         return 0.0
     if error.retry_after is not None:
         return error.retry_after

@@ -88,7 +88,9 @@ ApiKey = Annotated[
         show_default=False,
     ),
 ]
-ModeOption = Annotated[Mode, typer.Option("--mode", help="How a model judges notes.")]
+ModeOption = Annotated[
+    Mode, typer.Option("--mode", help="How a model judges notes; auto for small ones.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NoteName = Annotated[str, typer.Argument(metavar="NOTE", help="Its id or key.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -1,12 +1,15 @@
 """The batched analysis: one question serves several new notes, their candidates shown once.
 
-A note for which that fails is analysed alone, as in the fused mode.
+A note for which that fails is analysed alone, as in the fused mode; in the mode "auto", one for
+which that fails too is at last asked for what it is about, without links.
 """
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
+from amem_integrations.analysts.plausibility import IMPLAUSIBLE
 from amem_integrations.analysts.prompts import SUBJECT_CHARS
 from amem_integrations.core.analysis import Judgement, Subject
 from amem_integrations.core.io import IO
@@ -14,6 +17,7 @@ from amem_integrations.core.note import Note
 from amem_integrations.errors import AnalysisError
 from amem_integrations.formation.state import CandidateRef, ReadRef, Run, read_ref
 from amem_integrations.formation.steps import (
+    UNUSABLE,
     ask_each,
     is_about_the_question,
     metered,
@@ -72,7 +76,7 @@ async def _ask_group(io: IO, run: Run, group: Sequence[Note]) -> tuple[Answers, 
     """The answers for a group, and what was read for those that were analysed together."""
     ledger, analyst = run.settings.ledger, run.settings.analyst
     if len(group) == 1:
-        return await ask_each(io, run, group, analyst.fuse, "fused"), {}
+        return await _ask_alone(io, run, group), {}
     # Opened first: what is forgotten from here on is not counted.
     account = ledger.account(run.namespace, run.settings.mode)
     if not analyst.needs_statistics:
@@ -94,11 +98,34 @@ async def _ask_group(io: IO, run: Run, group: Sequence[Note]) -> tuple[Answers, 
         alone, read = group, {}
     else:
         answers.update((note.id, answer) for note, answer in zip(group, found, strict=True))
-        alone = [note for note in group if isinstance(answers[note.id], AnalysisError)]
+        failures = {id: a for id, a in answers.items() if isinstance(a, AnalysisError)}
+        alone = [note for note in group if note.id in failures]
         ledger.count("batch.left_out", len(alone))
+        ledger.count(
+            "formation.implausible", sum(a.reason == IMPLAUSIBLE for a in failures.values())
+        )
         for note in alone:
             del read[note.id]
-    return answers | await ask_each(io, run, alone, analyst.fuse, "fused"), read
+    return answers | await _ask_alone(io, run, alone), read
+
+
+async def _ask_alone(io: IO, run: Run, notes: Sequence[Note]) -> Answers:
+    analyst = run.settings.analyst
+    answers = await ask_each(io, run, notes, analyst.fuse, "fused")
+    failed = [note for note in notes if _needs_less(answers.get(note.id))]
+    if run.settings.mode != "auto" or not failed:
+        return answers
+
+    async def understand(io: IO, subject: Subject) -> Judgement:
+        return Judgement(await analyst.construct(io, replace(subject, candidates=())))
+
+    run.settings.ledger.count("formation.simplified", len(failed))
+    return answers | await ask_each(io, run, failed, understand, "fused")
+
+
+def _needs_less(answer: Judgement | AnalysisError | None) -> bool:
+    """Whether the model could not answer so large a question."""
+    return isinstance(answer, AnalysisError) and answer.reason in UNUSABLE
 
 
 async def _subjects(io: IO, run: Run, group: Sequence[Note]) -> tuple[list[Subject], ReadByNote]:

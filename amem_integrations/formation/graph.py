@@ -53,6 +53,7 @@ STEPS: dict[str, dict[str, Step]] = {
     },
     "fused": {"accept": admit, "candidates": find_candidates, "judge": fuse},
     "batched": {"accept": admit, "candidates": find_candidates, "judge": batch},
+    "auto": {"accept": admit, "candidates": find_candidates, "judge": batch},
 }
 
 

@@ -65,7 +65,7 @@ class Pipeline:
     @property
     def at_once(self) -> int:
         """How many notes go through the graph together; one after another they see each other."""
-        return self.settings.batch if self.settings.mode == "batched" else 1
+        return self.settings.batch if self.settings.is_batched else 1
 
 
 async def accept(

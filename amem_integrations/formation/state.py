@@ -28,7 +28,7 @@ from amem_integrations.stores.write import vectors_by_text
 
 __all__ = ["FormationState", "Mode", "initial_state"]
 
-Mode = Literal["fused", "staged", "batched"]
+Mode = Literal["fused", "staged", "batched", "auto"]
 """How often a model is asked about a note, see `AgenticMemory`."""
 
 
@@ -37,7 +37,7 @@ class Settings:
     """How notes are formed.
 
     mode: "fused" asks once a note, "staged" three times (paper §3), "batched" once for up to
-        `batch` notes.
+        `batch` notes; "auto" the same, and for what a note is about alone where that fails.
     neighbours: the maximum number of candidates.
     link, evolve: switches for the two later steps (the paper's ablations).
     believe: how far a note is believed. A change proposed by a note that is believed less than
@@ -54,6 +54,10 @@ class Settings:
     ledger: Ledger = field(default_factory=Ledger)
     believe: Believe | None = None
     trust_gap: float = 1.0
+
+    @property
+    def is_batched(self) -> bool:
+        return self.mode in ("batched", "auto")
 
     @property
     def analyst_name(self) -> str:
@@ -249,9 +253,9 @@ class Run:
 
     def mode_of(self, note_id: str) -> Mode:
         """The mode in which a note was analysed."""
-        if self.settings.mode != "batched" or note_id in self.state.get("batched", {}):
+        if not self.settings.is_batched:
             return self.settings.mode
-        return "fused"
+        return "batched" if note_id in self.state.get("batched", {}) else "fused"
 
     def as_understood(self, note: Note) -> Note:
         """The note with the understanding that was proposed for it, if one was."""

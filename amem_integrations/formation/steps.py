@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
+from amem_integrations.analysts.plausibility import IMPLAUSIBLE
 from amem_integrations.core.analysis import (
     Candidate,
     ChatReply,
@@ -43,7 +44,8 @@ _CALLS_BETWEEN_SAVES = 32
 # The note's own text is the cause, so asking again is no use.
 _PERMANENT = ("refusal", "content-filter", "too-long")
 # The cause is in this answer; any other reason is the model's or the account's, and may pass.
-_THIS_ANSWER = ("unparsable", "empty", "error", "bad-request")
+UNUSABLE = ("unparsable", "empty", IMPLAUSIBLE)
+_THIS_ANSWER = (*UNUSABLE, "error", "bad-request")
 # Failures of requests that a model has read.
 _READ = frozenset({"refusal", "content-filter", "timeout", "unparsable", "empty"})
 
@@ -189,6 +191,9 @@ async def sort_answers(
 ) -> tuple[dict[str, R], dict[str, Outcome]]:
     """The proposals among the answers, and the outcomes of the state with failures added."""
     await save_usage(io, run.settings.ledger, every=_CALLS_BETWEEN_SAVES)
+    for answer in answers.values():
+        if isinstance(answer, AnalysisError) and answer.reason == IMPLAUSIBLE:
+            run.settings.ledger.count("formation.implausible")
     found = {id: a for id, a in answers.items() if not isinstance(a, AnalysisError)}
     failures = {id: failure(a) for id, a in answers.items() if isinstance(a, AnalysisError)}
     return found, {**run.outcomes, **failures}

@@ -57,7 +57,8 @@ class AgenticMemory(MemoryHandle):
         formation: "inline" forms a note before `add` returns, "background" in threads, "off" not
             until `resume()` or a `MemoryWorker`. The raw note is stored and found in all cases.
         mode: "fused" asks the model once a note, "staged" three times (paper §3), "batched" once
-            for several waiting notes, such as those of one `add_many`.
+            for several waiting notes, such as those of one `add_many`; "auto" as "batched", and
+            where a small model fails at that, for keywords, tags and context alone.
         lifecycle: True or a `Policy` turns on confidence, tiers, trust in sources and archiving,
             an extension of the paper.
         api_key: the server's key.

@@ -15,7 +15,7 @@ from amem_integrations.stores.open import Location, check_api_key
 
 __all__ = ["FormationOptions", "ServerOptions"]
 
-MODES = ("fused", "staged", "batched")
+MODES = ("fused", "staged", "batched", "auto")
 MAX_BATCH = 32
 
 
@@ -88,7 +88,8 @@ class FormationOptions:
         evolve: whether new notes change keywords, tags and context of older ones.
         neighbours: the maximum number of candidates offered for linking; None: 5 for a model, 8
             without one.
-        batch: the maximum number of notes in one question, in the mode "batched" (1 to 32).
+        batch: the maximum number of notes in one question of `mode="batched"` and "auto"
+            (1 to 32).
         concurrency: how many namespaces are formed at the same time in the background.
         model_timeout: seconds that the model may take for an answer, whatever its own timeout.
         trace_content: whether LangChain's callbacks (LangSmith, OpenTelemetry, your own) see
