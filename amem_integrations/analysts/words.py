@@ -303,6 +303,11 @@ def _function_words(folded: Sequence[str]) -> Counter[str]:
     )
 
 
+def segment(run: str) -> list[str]:
+    """Return the words of a run of Han signs."""
+    return list(_segmenter().cut(run)) if run else []
+
+
 @cache
 def _segmenter() -> Any:
     # Loads its dictionary (0.1–0.3 s) with the first Chinese text, and never without one.

@@ -14,8 +14,8 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TypeAlias
 
-from amem_integrations.recall import date_words as words
-from amem_integrations.recall.date_words import any_of, key_of, number_of
+from amem_integrations.analysts import date_words as words
+from amem_integrations.analysts.date_words import any_of, key_of, number_of
 from amem_integrations.recall.days import (
     Days,
     dated,

@@ -19,6 +19,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 import amem_integrations
+from amem_integrations.analysts.languages import LANGUAGES, language
 
 METHODS: Mapping[str, str] = {
     **dict.fromkeys(("sub", "subn", "split", "findall", "finditer"), "sub"),
@@ -58,6 +59,16 @@ def test_every_regular_expression_is_linear() -> None:
             if slow:
                 found.append(f"{where}: {pattern.pattern[:90]!a} .{method}: {slow}")
     assert not found, "\n".join([f"{len(found)} are not linear:", *found])
+
+
+def test_the_regular_expressions_of_each_language_are_linear() -> None:
+    for name in LANGUAGES:
+        known = language(name)
+        held = [*_held([*vars(known).values()]), known.chinese]
+        assert len(held) > 4
+        for pattern in held:
+            slow = next(filter(None, (_slow(pattern, "sub", t) for t in _texts(pattern))), None)
+            assert not slow, f"{name}: {pattern.pattern[:90]!a}: {slow}"
 
 
 def test_what_is_not_linear_is_noticed() -> None:

@@ -1,0 +1,97 @@
+"""What one statement is to another, by the table of pairs: half of it was never looked at."""
+
+import json
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from amem_integrations.analysts.statements import Comparison, compare
+
+PAIRS = [
+    json.loads(line)
+    for line in Path(__file__).with_name("statement_pairs.jsonl").read_text("utf-8").splitlines()
+]
+CONTRADICTIONS = ("negation", "value", "antonym")
+# The pairs with odd numbers were used to write the function, those with even numbers only to
+# measure it.
+HALVES = {"tuned": PAIRS[::2], "held out": PAIRS[1::2]}
+
+
+def judged(pairs: list[dict[str, str]]) -> Counter[tuple[str, str]]:
+    """Count the pairs by their kind in the table and the kind that the function finds."""
+    return Counter((pair["kind"], compare(pair["older"], pair["newer"]).kind) for pair in pairs)
+
+
+def test_the_table_is_broad() -> None:
+    languages = Counter(pair["language"] for pair in PAIRS)
+    assert len(PAIRS) >= 300
+    assert all(languages[name] >= least for name, least in LEAST.items())
+    assert all((pair["id"] % 2 == 1) == (pair in HALVES["tuned"]) for pair in PAIRS)
+
+
+LEAST = {"en": 120, "de": 50, "es": 40, "fr": 40, "zh": 40}
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_contradictions_are_found_and_little_else_is_taken_for_one(half: str) -> None:
+    found = judged(HALVES[half])
+    right = sum(found[kind, "contradicts"] for kind in CONTRADICTIONS)
+    called = sum(number for (_, verdict), number in found.items() if verdict == "contradicts")
+    there = sum(number for (kind, _), number in found.items() if kind in CONTRADICTIONS)
+    assert right / called >= 0.9
+    assert right / there >= 0.7
+
+
+@pytest.mark.parametrize("language", LEAST)
+def test_every_language_has_its_contradictions(language: str) -> None:
+    found = judged([pair for pair in PAIRS if pair["language"] == language])
+    right = sum(found[kind, "contradicts"] for kind in CONTRADICTIONS)
+    assert right / sum(n for (kind, _), n in found.items() if kind in CONTRADICTIONS) >= 0.7
+
+
+def test_no_contradiction_is_the_same_and_nothing_else_is() -> None:
+    found = judged(PAIRS)
+    assert not [kind for kind, verdict in found if verdict == "same" and kind != "same"]
+    assert found["same", "same"] >= 0.6 * sum(1 for pair in PAIRS if pair["kind"] == "same")
+
+
+def test_a_contradiction_has_a_reason() -> None:
+    found = compare("My dog is called Bruno.", "My dog is called Rocky.")
+    assert found == Comparison("contradicts", "'rocky' instead of 'bruno'")
+
+
+def test_an_answer_depends_on_what_it_answers() -> None:
+    found = compare("The dentist appointment is on Monday.", "Actually it's Tuesday.")
+    assert found.anaphoric
+    assert not compare("My lesson is on Monday.", "My lesson is on Tuesday.").anaphoric
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The lesson is on Monday.", "Is the lesson on Tuesday?"),
+        ("I live in Berlin.", "Maybe I will live in Munich."),
+        ("I live in Berlin.", "If I lived in Munich, I would swim in the Isar."),
+        ("I live in Berlin.", "You live in Munich."),
+        ("I work with Ana.", "I work with Ben."),
+        ("My friend is Ana.", "My friend is Ben."),
+        ("The kitchen is big.", "The kitchen is blue."),
+        ("I live in Berlin. " * 40, "I live in Munich."),
+        ("", "Actually it's Tuesday."),
+        ("?!", "…"),
+    ],
+)
+def test_what_is_no_statement_of_the_same_contradicts_nothing(older: str, newer: str) -> None:
+    assert compare(older, newer).kind in ("unrelated", "adds")
+
+
+def test_comparing_takes_well_under_a_millisecond() -> None:
+    for pair in PAIRS:
+        compare(pair["older"], pair["newer"])
+    started = time.process_time()
+    for pair in PAIRS:
+        # Texts that were not read before.
+        compare(pair["older"] + " Hm.", pair["newer"] + " Hm.")
+    assert (time.process_time() - started) / len(PAIRS) < 0.001
