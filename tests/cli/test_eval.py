@@ -88,7 +88,7 @@ def test_runs_are_compared_with_the_baseline_and_without_each_signal(data: Path)
         means = [run["estimates"]["core"][metric]["mean"] for run in (amem, dense)]
         assert difference == pytest.approx(means[0] - means[1])
     *signals, evolution, formation = runs
-    assert [run["name"] for run in signals][:2] == ["without meaning", "without words"]
+    assert [run["name"] for run in signals][:2] == ["without meaning", "without asked"]
     assert [evolution["name"], formation["name"]] == ["without evolution", "without formation"]
     assert amem["options"]["meaning"] == DEFAULT_OPTIONS.meaning
     for run in signals:
