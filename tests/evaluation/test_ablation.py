@@ -41,7 +41,7 @@ def test_settings_are_read_as_what_the_option_is() -> None:
     ("setting", "message"),
     [
         ("damping", r"'damping' sets nothing; write name=value"),
-        ("colour=1", r"'colour=1' sets nothing.*meaning, words"),
+        ("colour=1", r"'colour=1' sets nothing.*meaning, asked, words"),
         ("damping=much", r"damping is of type float; got 'much'"),
         ("fan_out=2.5", r"fan_out is of type int; got '2.5'"),
         ("damping=2", r"damping lies in \[0, 1\]"),
