@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import httpx
@@ -13,14 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from amem_integrations import Note, Status
 from amem_integrations.analysts.answers import MAX_CONTEXT_CHARS, MAX_KEYWORDS
 from amem_integrations.testing import ScriptedChatModel
-from tests.support import (
-    Judge,
-    judgement,
-    links_everything,
-    open_memory,
-    shown_batch,
-    shown_notes,
-)
+from tests.support import judgement, links_everything, open_memory, replies
 
 OLD = ("The redis cache", "Redis eviction policy")
 NEW = ("Redis cache of the shop", "Redis policy on Monday", "Redis eviction at night")
@@ -33,19 +26,8 @@ def no_pause_between_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("amem_integrations.analysts.llm._FIRST_WAIT", 0.0)
 
 
-def good(messages: list[BaseMessage]) -> dict[str, Any]:
-    """A usable answer to any question."""
-    return as_answer(links_everything)(messages)
-
-
-def as_answer(judge: Judge) -> Callable[[list[BaseMessage]], dict[str, Any]]:
-    def answer(messages: list[BaseMessage]) -> dict[str, Any]:
-        batch = shown_batch(messages)
-        if not batch:
-            return dict(judge(*shown_notes(messages)))
-        return {"notes": [{"n": n, **judge(*asked)} for n, asked in batch.items()]}
-
-    return answer
+good = replies()
+"""A usable answer to any question."""
 
 
 def says(render: Callable[[dict[str, Any]], Any]) -> Bad:
@@ -54,7 +36,7 @@ def says(render: Callable[[dict[str, Any]], Any]) -> Bad:
 
 def each(**fields: Any) -> Bad:
     """An answer in which these fields of every note are not what they should be."""
-    return as_answer(lambda text, candidates: {**links_everything(text, candidates), **fields})
+    return replies(lambda text, candidates: {**links_everything(text, candidates), **fields})
 
 
 def raises(error: Exception) -> Bad:
@@ -175,16 +157,34 @@ class Told:
                 assert self.again(link.to).created_at < note.created_at
 
 
-@pytest.fixture(scope="module", params=["staged", "fused", "batched"])
+MODES = ("fused", "staged", "batched")
+# One reader of answers serves every mode; what differs is who is offered, and how a batch fails.
+IN_EVERY_MODE = (
+    *("null for lists", "ids not offered", "ids twice", "a field too much"),
+    *("truncated JSON", "wrong types", "an empty object", "empty fields", "a refusal", "429"),
+)
+
+
+def in_modes(answers: Iterable[str]) -> list[tuple[str, str]]:
+    """All answers in one mode, in the others those that are read otherwise there."""
+    return [
+        (mode, name)
+        for mode in MODES
+        for name in answers
+        if mode == "fused" or name in IN_EVERY_MODE
+    ]
+
+
+@pytest.fixture(scope="module", params=MODES)
 def told(request: pytest.FixtureRequest) -> Iterator[Told]:
     told = Told(request.param)
     with told.memory:
         yield told
 
 
-@pytest.mark.parametrize("bad", FORMED.values(), ids=FORMED.keys())
-def test_what_can_be_made_use_of_is(told: Told, bad: Bad) -> None:
-    told.begin(bad)
+@pytest.mark.parametrize(("told", "name"), in_modes(FORMED), indirect=["told"], scope="module")
+def test_what_can_be_made_use_of_is(told: Told, name: str) -> None:
+    told.begin(FORMED[name])
     notes = told.memory.add_many(NEW, namespace=told.home)
     told.healthy(notes)
     for note in notes:
@@ -193,8 +193,9 @@ def test_what_can_be_made_use_of_is(told: Told, bad: Bad) -> None:
         assert len(note.context) <= MAX_CONTEXT_CHARS
 
 
-@pytest.mark.parametrize(("bad", "reason"), RAW.values(), ids=RAW.keys())
-def test_the_rest_is_counted_and_formed_once_it_passes(told: Told, bad: Bad, reason: str) -> None:
+@pytest.mark.parametrize(("told", "name"), in_modes(RAW), indirect=["told"], scope="module")
+def test_the_rest_is_counted_and_formed_once_it_passes(told: Told, name: str) -> None:
+    bad, reason = RAW[name]
     told.begin(bad)
     notes = told.memory.add_many(NEW, namespace=told.home)
     told.healthy(notes)
@@ -222,7 +223,7 @@ def test_a_note_refers_neither_to_itself_nor_to_a_later_one_nor_abroad(told: Tol
             evolutions=[{"note": handle, **CHANGE} for handle in handles],
         )
 
-    told.begin(as_answer(everywhere))
+    told.begin(replies(everywhere))
     notes = told.memory.add_many(NEW, namespace=told.home)
     told.healthy(notes)
     assert all(note.status is Status.FORMED for note in notes)

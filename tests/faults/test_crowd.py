@@ -22,7 +22,7 @@ from tests.support import chat_model, open_memory
 CROWDED = [("inline", 1), ("inline", 5), ("background", 1)]
 SERVER = os.environ.get("AMEM_TEST_QDRANT_URL")
 LATENCY = 0.03
-CROWD = 64
+CROWD = int(os.environ.get("AMEM_CROWD", "24"))
 FORMING = 4
 COUNTED = ("raw", "commit.redone", "dropped.evolution.contention", "formation.failed")
 

@@ -21,7 +21,7 @@ from tests.support import MARK, aio_of, chat_model, copies_everything, io_of, op
 CALLS = ("get", "query", "scroll", "count", "facet", "insert", "commit", "patch", "delete")
 EVERY = bool(os.environ.get("AMEM_EVERY_INSTANT"))
 # Of the instants every so many, by the way in which the notes are formed.
-WAYS = {"inline": 4, "awaited": 12, "threads": 16, "tasks": 16}
+WAYS = {"inline": 10, "awaited": 24, "threads": 30, "tasks": 30}
 TARGETS = ["new", "candidate", "filter", "namespace"]
 _PLACES = itertools.count(1)
 

@@ -19,7 +19,7 @@ from tests.support import chat_model, links_everything
 
 HOME = ("a", 'x","y')
 ELSEWHERE = ("b",)
-EXAMPLES = int(os.environ.get("AMEM_TEST_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("AMEM_TEST_EXAMPLES", "6"))
 
 # The memories are opened once, and emptied after each example.
 thorough = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))

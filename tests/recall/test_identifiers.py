@@ -83,7 +83,12 @@ def filled_memories(request: pytest.FixtureRequest) -> Iterator[Memories]:
     memories.close()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+# The other encoder takes the same words for numbers (embedders/test_sparse.py).
+LOCAL = ("invoice", "phone", "ticket", "error", "chinese")
+ASKED = [("edge", kind) for kind in KINDS] + [("local", kind) for kind in LOCAL]
+
+
+@pytest.mark.parametrize(("memories", "kind"), ASKED, indirect=["memories"], scope="module")
 def test_the_note_with_the_identifier_asked_for_comes_first(memories: Memories, kind: str) -> None:
     table, missed = KINDS[kind], list[str]()
     asked = [(n, table.questions[i % len(table.questions)](n)) for i, n in enumerate(table.asked)]

@@ -23,7 +23,7 @@ from tests.support import again, chat_model, io_of, links_everything, open_memor
 
 Act = Callable[[AgenticMemory, Note, Note], Note]
 
-STORIES = int(os.environ.get("AMEM_TEST_EXAMPLES", "6"))
+STORIES = int(os.environ.get("AMEM_TEST_EXAMPLES", "4"))
 
 TEXTS = [
     "The redis cache holds 512 entries in the cellar",
