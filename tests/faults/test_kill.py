@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.writer import AT_HAND, ENTRIES, NOTES, Order, path_of
+from tests.faults.writer import AT_HAND, ENTRIES, NAMESPACES, NOTES, Order, path_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
 
@@ -29,9 +29,9 @@ ROUNDS_A_STORE = 5
 STEPS = {"fused": 1, "staged": 3, "batched": 1}
 WAYS = [(mode, way) for mode in STEPS for way in AT_HAND]
 PHASES = ["", "model", *ENTRIES]
-# About how often a phase is entered on the way to 40 notes; a kill that is too late is none.
-ENTERED = {"accept": 40, "model": 40, "commit": 40, "lease": 30, "flush": 3}
-ENTERED_BATCHED = {"accept": 6, "model": 10, "commit": 40, "lease": 30, "flush": 3}
+# About how often a phase is entered on the way to all notes; a kill that is too late is none.
+ENTERED = {"accept": NOTES, "model": NOTES, "commit": NOTES, "lease": NOTES * 3 // 4, "flush": 3}
+ENTERED_BATCHED = ENTERED | {"accept": NAMESPACES, "model": NOTES // 4}
 
 
 @contextmanager

@@ -6,6 +6,7 @@ JSON. The nursery itself never opens a store: that happens in the writer only.
 
 import asyncio
 import dataclasses
+import importlib
 import itertools
 import json
 import os
@@ -20,14 +21,19 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-import amem_integrations.formation.graph  # noqa: F401 - imported once, before forking
 from amem_integrations import AgenticMemory, MemoryWorker, Note
 from amem_integrations.stores.edge.engine import EdgeEngine
 from amem_integrations.testing import ScriptedChatModel
 from tests.faults.whole import wrongs
 from tests.support import chat_model, links_everything, open_memory
 
-NOTES = 40
+# What a writer would import itself is imported once, before forking.
+for name in ("formation.graph", "llms.langchain", "llms.json_answers", "stores.edge.files"):
+    importlib.import_module(f"amem_integrations.{name}")
+for name in ("langchain_core.tools", "langchain_core.tracers.stdout", "numpy"):
+    importlib.import_module(name)
+
+NOTES = 20
 NAMESPACES = 3
 # How many formations a writer has at hand at once, by the way it works.
 AT_HAND = {"inline": 1, "tasks": 4, "background": 3, "worker": 3, "worker tasks": 3}
@@ -166,8 +172,8 @@ def _work(memory: AgenticMemory, order: Order, acknowledge: Callable[[Note], Non
         with working:
             for n, (namespace, item) in enumerate(_items(order)):
                 acknowledge(memory.add(namespace=namespace, formation=formation, **item))
-                if n % 10 == 9:
-                    memory.flush(0 if n % 20 == 9 else 60)
+                if n % 5 == 4:
+                    memory.flush(0 if n % 10 == 4 else 60)
     if order.way in ("inline", "tasks"):
         memory.resume()
     assert memory.flush(60)
