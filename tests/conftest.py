@@ -8,8 +8,10 @@ import ipaddress
 import os
 import shutil
 import socket
+import sys
 from collections.abc import Iterator
 from inspect import iscoroutinefunction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,14 @@ from hypothesis import settings
 
 pytest_plugins = ["tests.fixtures"]
 pytest.register_assert_rewrite("tests.contracts", "amem_integrations.testing.engine")
+
+if sys.dont_write_bytecode:
+    # Dozens of tests start processes, which would compile every package anew. They share a cache,
+    # which is not beside the sources.
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
