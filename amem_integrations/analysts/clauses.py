@@ -44,6 +44,7 @@ class Clause:
     subject: how many of its terms stand before its verb; None without one that is known.
     denied: terms of which it says that they are not so ("…, not Tuesday").
     corrects: whether it says that something said was wrong.
+    personal: whether who is meant depends on who says it.
     """
 
     terms: list[Term] = field(default_factory=list[Term])
@@ -53,6 +54,7 @@ class Clause:
     event: bool = False
     unsure: bool = False
     person: str | None = None
+    personal: bool = False
     subject: int | None = None
     copula: bool = False
     single: bool = False
@@ -169,6 +171,8 @@ def _read(text: str, known: Language) -> Clause:
                 clause.roles |= {term.key} if role else set()
                 clause.subject = len(clause.terms) if single else None
         clause.terms.append(term)
+    # Spanish leaves out "I".
+    clause.personal |= known.name == "es" and clause.subject == 0
     # "The door is broken" is no event, unlike "Ich bin gelaufen".
     clause.event &= not (clause.copula and known.name == "en")
     return clause
@@ -191,6 +195,7 @@ def _spelled_out(match: re.Match[str]) -> str:
 
 
 def _note_function_word(word: str, clause: Clause, known: Language) -> None:
+    clause.personal |= known.persons.get(word) in known.speakers
     if word in known.persons and clause.person is None:
         clause.person = known.persons[word]
     if word in known.copulas and clause.subject is None:

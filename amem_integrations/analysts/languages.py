@@ -41,6 +41,8 @@ class Language:
             word: line.split()[0] for line in lists["persons"].strip().splitlines()
             for word in line.split()
         }  # fmt: skip
+        # The first two lines are who speaks, and to whom.
+        self.speakers = tuple(dict.fromkeys(self.persons.values()))[:2]
         self._alike = {
             word: line.split()[0] for line in lists["alike"].strip().splitlines()
             for word in line.split()
@@ -98,7 +100,7 @@ class Language:
         if self.name == "en" and word.endswith("ing"):
             return False
         if self.name in ("en", "zh"):
-            return word in self._single or self._roots.get(word, self.stem(word)) in self._stems
+            return word in self._single or self.stem(self._roots.get(word, word)) in self._stems
         return any(word.startswith(v) and len(word) - len(v) <= 4 for v in self._single)
 
     @cached_property

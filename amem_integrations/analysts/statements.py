@@ -6,11 +6,12 @@ of what follows from a contradiction an older note is outdated.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from amem_integrations.analysts.clauses import Clause, Term, clauses, same_time
 from amem_integrations.analysts.languages import language_of
+from amem_integrations.core.note import Note
 
 MAX_CHARS = 600
 """Longer texts are not compared: they say many things at once."""
@@ -33,11 +34,15 @@ class Comparison:
         reason: why, for a contradiction.
         anaphoric: whether the newer one is a contradiction only if it answers the older one, as
             "Actually it's Tuesday" does.
+        personal: whether the meaning of one depends on who says it ("my", "you").
+        dated: whether it depends on the day ("yesterday").
     """
 
     kind: Kind
     reason: str = ""
     anaphoric: bool = False
+    personal: bool = False
+    dated: bool = False
 
 
 UNRELATED = Comparison("unrelated")
@@ -46,9 +51,48 @@ UNRELATED = Comparison("unrelated")
 def compare(older: str, newer: str) -> Comparison:
     """Return how `newer` relates to `older`; both are texts of the same language."""
     if max(len(older), len(newer)) > MAX_CHARS:
-        return UNRELATED
+        return Comparison("same", personal=True, dated=True) if older == newer else UNRELATED
     language = language_of(older, newer)
     before, after = clauses(older, language), clauses(newer, language)
+    found = _relate(before, after)
+    asks = any(mark in older + newer for mark in "?？")
+    if found.kind == "same" and asks and older != newer:
+        found = Comparison("adds")
+    if found.kind == "unrelated":
+        return Comparison("same", personal=True, dated=True) if older == newer else found
+    both = (*before, *after)
+    return replace(
+        found,
+        personal=found.anaphoric or any(clause.personal for clause in both),
+        dated=any(term.kind == "day" for clause in both for term in clause.terms),
+    )
+
+
+def compare_notes(older: Note, newer: Note) -> Comparison:
+    """Return how what `newer` says relates to what `older` says, by whom and when.
+
+    "I live in Berlin" of one and "I live in Munich" of another have nothing in common.
+    """
+    found = compare(older.content, newer.content)
+    if found.kind == "unrelated":
+        return found
+    apart = (found.personal and not same_voice(older, newer)) or (
+        found.dated and older.local_time.date() != newer.local_time.date()
+    )
+    # An answer is to what was said in the same conversation.
+    if found.anaphoric and (newer.session is None or older.session != newer.session):
+        apart = True
+    return UNRELATED if apart else found
+
+
+def same_voice(one: Note, other: Note) -> bool:
+    """Return whether "I" is the same in both notes."""
+    if one.speaker is None and other.speaker is None:
+        return one.source == other.source
+    return one.speaker == other.speaker
+
+
+def _relate(before: Sequence[Clause], after: Sequence[Clause]) -> Comparison:
     kinds = [[_compare(one, other) for one in before] for other in after]
     flat = [each for row in kinds for each in row]
     contradiction = next((each for each in flat if each.kind == "contradicts"), None)
@@ -59,8 +103,7 @@ def compare(older: str, newer: str) -> Comparison:
     if not flat:
         return UNRELATED
     found = [{each.kind for each in row} for row in kinds]
-    asks = "?" in older + newer or "？" in older + newer
-    if all("same" in row for row in found) and len(before) == len(after) and not asks:
+    if all("same" in row for row in found) and len(before) == len(after):
         return Comparison("same")
     if any({"same", "adds"} & row for row in found):
         return Comparison("adds")

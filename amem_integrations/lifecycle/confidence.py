@@ -60,8 +60,13 @@ def coherence(note: Note) -> float:
 
 
 def base(note: Note, policy: Policy = DEFAULT_POLICY) -> float:
-    """Return .4 S + .3 U + .3 H, the confidence in a note that was confirmed just now."""
-    return 0.4 * source_trust(note, policy) + 0.3 * consensus(note) + 0.3 * coherence(note)
+    """Return .4 S + .3 U + .3 H, the confidence in a note that was confirmed just now.
+
+    What others say lifts it no higher than the best kind of source is trusted.
+    """
+    alone = 0.4 * source_trust(note, policy) + 0.3 * coherence(note)
+    most = max(alone, *policy.source_trust.values())
+    return min(alone + 0.3 * consensus(note), most)
 
 
 def confirmed_at(note: Note) -> datetime:

@@ -5,11 +5,11 @@ independent source as well, that supports it, which `confidence` counts. What co
 in `revisions.contradiction`. Ours, not the paper's.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 
+from amem_integrations.analysts.statements import compare_notes
 from amem_integrations.core.engine import Point, Query
 from amem_integrations.core.filters import match
 from amem_integrations.core.io import IO
@@ -17,7 +17,7 @@ from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import OPPOSING, REPEATS, Note, Status
 from amem_integrations.core.status import SHOWN
 from amem_integrations.formation.candidates import usual_cosines
-from amem_integrations.lifecycle.confidence import voice_of
+from amem_integrations.lifecycle.confidence import source_of, voice_of
 from amem_integrations.lifecycle.feedback import Occasions, write_life
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tenure import came_up, said_at
@@ -28,14 +28,13 @@ _NEAREST = 16
 _USUAL = 0.99
 # An engine does not keep every digit.
 _ROUNDING = 1e-4
-_NUMBER = re.compile(r"\d+")
 
 
 def say_the_same(note: Note, other: Note) -> bool:
     """Return whether two notes that are near by meaning say the same.
 
-    They must share a subject or a speaker, name the same numbers, and not contradict each other.
-    A note that was recognised as a repetition always does.
+    All that one says of substance the other says, or one was recognised as a repetition. What
+    contradicts a note never says the same, nor does what an older state of things says.
     """
     between = [
         (link.kind, holder.source)
@@ -47,31 +46,33 @@ def say_the_same(note: Note, other: Note) -> bool:
         return False
     if other.id in note.contested_by or note.id in other.contested_by:
         return False
+    older, newer = sorted((note, other), key=said_at)
+    found = compare_notes(older, newer).kind
     # An import may have brought the link, and claim anything.
-    if any(kind == REPEATS and source != "import" for kind, source in between):
-        return True
-    same_speaker = note.speaker is not None and note.speaker == other.speaker
-    same_numbers = _numbers(note) == _numbers(other)
-    return same_numbers and (same_speaker or bool(_subject(note) & _subject(other)))
+    repeats = any(kind == REPEATS and source != "import" for kind, source in between)
+    return found == "same" or (repeats and found != "contradicts")
+
+
+def is_echo(other: Note, note: Note, policy: Policy) -> bool:
+    """Return whether `other` may say the same only because it has read `note` or its like.
+
+    An assistant says what was recalled into its prompt, and a tool what it was asked with.
+    """
+    source = source_of(other, policy)
+    return source == "assistant" or (source == "tool" and source_of(note, policy) == "user")
 
 
 def count_supports(note: Note, same: Sequence[Note], policy: Policy) -> int:
     """Return how many independent sources say the same as `note` in another session.
 
-    Each user is one, and each other kind of source, however many names it goes by.
+    Each user is one, and each other kind of source, however many names it goes by. Echoes are none.
     """
-    voices = {voice_of(other, policy) for other in same if other.session != note.session}
+    voices = {
+        voice_of(other, policy)
+        for other in same
+        if other.session != note.session and not is_echo(other, note, policy)
+    }
     return len(voices - {voice_of(note, policy)})
-
-
-def _numbers(note: Note) -> list[str]:
-    return sorted(_NUMBER.findall(note.content))
-
-
-def _subject(note: Note) -> set[str]:
-    """What a note is about; one that nobody understood yet, all that it says."""
-    terms = {term.casefold() for term in (*note.keywords, *note.tags)}
-    return terms or {note.content.casefold()}
 
 
 # -- counting --------------------------------------------------------------------------------
@@ -104,6 +105,8 @@ async def update_support(
             continue
         life = occasions.life_of(note)
         for other in sorted(same, key=said_at):
+            if is_echo(other, note, policy):
+                continue
             if other.session != note.session or occasions.session is not None:
                 life = came_up(life, occasions.first_of(other), said_at(other), policy)
         life = replace(life, supports=count_supports(note, same, policy))

@@ -3,11 +3,14 @@
 import json
 import time
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from amem_integrations.analysts.statements import Comparison, compare
+from amem_integrations.analysts.statements import Comparison, compare, compare_notes
+from amem_integrations.core.note import Note, make_note
 
 PAIRS = [
     json.loads(line)
@@ -58,7 +61,7 @@ def test_no_contradiction_is_the_same_and_nothing_else_is() -> None:
 
 
 def test_a_contradiction_has_a_reason() -> None:
-    found = compare("My dog is called Bruno.", "My dog is called Rocky.")
+    found = compare("The dog is called Bruno.", "The dog is called Rocky.")
     assert found == Comparison("contradicts", "'rocky' instead of 'bruno'")
 
 
@@ -66,6 +69,37 @@ def test_an_answer_depends_on_what_it_answers() -> None:
     found = compare("The dentist appointment is on Monday.", "Actually it's Tuesday.")
     assert found.anaphoric
     assert not compare("My lesson is on Monday.", "My lesson is on Tuesday.").anaphoric
+
+
+NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+def said(text: str, speaker: str | None = None, **fields: Any) -> Note:
+    return make_note(text, namespace="a", now=NOW, speaker=speaker, **fields)
+
+
+@pytest.mark.parametrize("text", ["{} in {}.", "As you know, {} in {}."])
+def test_who_says_i_makes_a_difference(text: str) -> None:
+    older, newer = text.format("I live", "Berlin"), text.format("I live", "Munich")
+    assert compare_notes(said(older, "ana"), said(newer, "ana")).kind == "contradicts"
+    assert compare_notes(said(older, "ana"), said(newer, "ben")).kind == "unrelated"
+    assert compare_notes(said(older, "ana"), said(older, "ben")).kind == "unrelated"
+    named = said("Calvin lives in Berlin.", "ana"), said("Calvin lives in Munich.", "ben")
+    assert compare_notes(*named).kind == "contradicts"
+
+
+def test_yesterday_is_another_day_tomorrow() -> None:
+    text = "The office was closed yesterday."
+    older, newer = (said(text, occurred_at=NOW + timedelta(days=n)) for n in (0, 1))
+    assert compare_notes(older, older).kind == "same"
+    assert compare_notes(older, newer).kind == "unrelated"
+
+
+def test_an_answer_is_to_its_own_conversation() -> None:
+    older, newer = "My dentist appointment is on Monday.", "Actually it's Tuesday."
+    for session, kind in (("s", "contradicts"), ("t", "unrelated")):
+        pair = said(older, "ana", session="s"), said(newer, "ana", session=session)
+        assert compare_notes(*pair).kind == kind
 
 
 @pytest.mark.parametrize(

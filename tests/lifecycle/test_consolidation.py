@@ -81,7 +81,7 @@ def test_a_repetition_counts_as_an_occasion_and_as_support_of_another_source(
     target: AgenticMemory,
 ) -> None:
     first = target.add(FACT, session="monday", source="user")
-    target.add(FACT, session="tuesday", source="tool")
+    target.add(FACT, session="tuesday", source="web")
     target.lifecycle.consolidate(dry_run=False)
     life = again(target, first).life
     assert set(life.occasions) == {"monday", "tuesday"}

@@ -225,7 +225,7 @@ def test_a_statement_of_three_sessions_becomes_mid(lived: Lived) -> None:
 def test_another_source_in_another_session_supports(lived: Lived) -> None:
     text = "The cache holds 512 entries."
     one = plain(lived, text, session="s", source="user")
-    other = plain(lived, text, session="t", source="tool")
+    other = plain(lived, text, session="t", source="web")
     before = lived.memory.lifecycle.explain(one, namespace=lived.namespace)
     lived.maintain()
     assert [lived.note(id).life.supports for id in (one, other)] == [1, 1]
@@ -246,7 +246,9 @@ def test_invariant_10_more_voices_of_one_kind_of_source_are_one(
     assert [lived.note(id).life.supports for id in theirs] == [0, 0, 0]
     mine = plain(lived, text, session="mine", source="user", speaker="Ada")
     lived.maintain()
-    assert [lived.note(id).life.supports for id in (*theirs, mine)] == [1, 1, 1, 1]
+    # What assistants and tools say, they may have read here.
+    echoes = source in ("tool", "assistant")
+    assert [lived.note(id).life.supports for id in (*theirs, mine)] == [1, 1, 1, int(not echoes)]
 
 
 def test_each_user_is_a_source_and_supports_once(lived: Lived) -> None:
@@ -257,6 +259,30 @@ def test_each_user_is_a_source_and_supports_once(lived: Lived) -> None:
     ]
     lived.maintain()
     assert [lived.note(id).life.supports for id in said] == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("source", ["assistant", "tool"])
+def test_an_echo_neither_supports_nor_confirms(lived: Lived, source: str) -> None:
+    mine = plain(lived, "Dana moved to Oslo in May.", session="s0", source="user", speaker="Dana")
+    for n in range(1, 6):
+        lived.days += 1
+        text = "As you know, Dana moved to Oslo in May."
+        plain(lived, text, session=f"s{n}", source=source, speaker=source)
+    before = lived.memory.lifecycle.explain(mine, namespace=lived.namespace)
+    lived.maintain()
+    after = lived.memory.lifecycle.explain(mine, namespace=lived.namespace)
+    assert (after.supports, after.confirmations, after.tier) == (0, 0, "short")
+    assert after.base == before.base
+
+
+def test_support_raises_a_note_no_higher_than_the_best_source_is_trusted(lived: Lived) -> None:
+    said = [
+        plain(lived, "The cache holds 512 entries.", session=f"s{n}", source="user", speaker=name)
+        for n, name in enumerate(("Ada", "Bram", "Chidi", "Dana", "Efe"))
+    ]
+    lived.maintain()
+    explained = lived.memory.lifecycle.explain(said[0], namespace=lived.namespace)
+    assert (explained.supports, explained.base) == (4, 0.9)
 
 
 def test_a_repetition_in_other_words_confirms_what_it_repeats(lived: Lived) -> None:
