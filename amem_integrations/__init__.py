@@ -10,7 +10,7 @@ from amem_integrations._lazy import attributes
 
 if TYPE_CHECKING:
     from amem_integrations.admin.health import Health as Health
-    from amem_integrations.core.note import Hit as Hit
+    from amem_integrations.core.hit import Hit as Hit
     from amem_integrations.core.note import Link as Link
     from amem_integrations.core.note import Note as Note
     from amem_integrations.core.note import Revision as Revision
@@ -41,7 +41,7 @@ _HOMES = {
     "FormationOptions": ".memory.options",
     "Explanation": ".lifecycle.confidence",
     "Health": ".admin.health",
-    "Hit": ".core.note",
+    "Hit": ".core.hit",
     "Link": ".core.note",
     "MemoryWorker": ".memory.worker",
     "Note": ".core.note",

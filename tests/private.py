@@ -3,7 +3,7 @@
 from amem_integrations import AgenticMemory
 from amem_integrations.core.io import IO
 from amem_integrations.memory.build import MemoryParts
-from amem_integrations.memory.operations import Wiring
+from amem_integrations.memory.wiring import Wiring
 
 
 def io_of(memory: AgenticMemory) -> IO:

@@ -22,7 +22,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from amem_integrations.cli import display, terminal
-from amem_integrations.core.note import Hit, Note, Revision, Status, note_id
+from amem_integrations.core.hit import Hit
+from amem_integrations.core.note import Note, Revision, Status, note_id
 from amem_integrations.core.status import UNDERSTOOD
 from amem_integrations.core.usage import Usage
 from amem_integrations.embedders.embedder import NamedEmbedder

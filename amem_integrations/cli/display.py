@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from amem_integrations.cli.terminal import block, plain, shortened
-from amem_integrations.core.note import Hit, Link, Note, Revision, Status
+from amem_integrations.core.hit import Hit
+from amem_integrations.core.note import Link, Note, Revision, Status
 from amem_integrations.core.status import UNDERSTOOD_LISTS
 from amem_integrations.stores.codec import TEXT, moment
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from math import inf
 from typing import Any
 
-from amem_integrations.core.note import Hit
+from amem_integrations.core.hit import Hit
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.metrics import Estimate, Resampling
 from amem_integrations.evaluation.recall import Filled, Setup, hits_of

@@ -9,9 +9,10 @@ from datetime import datetime
 from functools import partial
 
 from amem_integrations.core.engine import Vector
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import Embedder
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Hit, Status
+from amem_integrations.core.note import Status
 from amem_integrations.embedders.dense import EmbedderSpec, NamedEmbedder, resolve_embedder
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
 from amem_integrations.evaluation.metrics import Ranks, ranks_of

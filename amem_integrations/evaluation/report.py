@@ -16,7 +16,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.evaluation.dataset import Conversation, Dataset, Question
 from amem_integrations.evaluation.metrics import Estimate, Resampling, rank_scores
 from amem_integrations.evaluation.recall import Filled, QuestionEmbedder, Run, Setup
-from amem_integrations.memory.operations import Wiring
+from amem_integrations.memory.wiring import Wiring
 
 __all__ = ["Scored", "score"]
 

@@ -12,6 +12,7 @@ from amem_integrations.core.note import Note, Status
 from amem_integrations.errors import StoreError, loggable
 from amem_integrations.formation import queue
 from amem_integrations.formation.commit import note_failure
+from amem_integrations.formation.sequences import number_turns
 from amem_integrations.formation.state import (
     Outcome,
     RunContext,
@@ -24,13 +25,7 @@ from amem_integrations.formation.worker import Batch
 from amem_integrations.llms.failures import is_interrupt
 from amem_integrations.revisions.forget import make_way
 from amem_integrations.stores.read import load
-from amem_integrations.stores.write import (
-    FIRST_PASSAGES,
-    embedded_points,
-    number_turns,
-    passages,
-    vectors_of,
-)
+from amem_integrations.stores.write import FIRST_PASSAGES, embedded_points, passages, vectors_of
 
 _LOG = logging.getLogger(__name__)
 # Notes that became stale meanwhile go through the graph again, this often in all.

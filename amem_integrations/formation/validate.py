@@ -21,13 +21,7 @@ from amem_integrations.core.analysis import (
     Understanding,
 )
 from amem_integrations.core.engine import Point
-from amem_integrations.core.note import (
-    CONTRADICTS,
-    Link,
-    Note,
-    Status,
-    clean_text,
-)
+from amem_integrations.core.note import CONTRADICTS, Link, Note, Status, clean_text
 from amem_integrations.formation.state import ReadRef, Settings
 from amem_integrations.revisions.change import (
     MAX_REASON_CHARS,

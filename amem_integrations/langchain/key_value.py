@@ -17,7 +17,7 @@ from amem_integrations.core.note import Note
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.items import address_id, item_note, value_of, write
-from amem_integrations.memory.operations import Adapter, NamespaceLike
+from amem_integrations.memory.wiring import Adapter, NamespaceLike
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import load_points, notes_by_id
 

@@ -14,7 +14,7 @@ from langgraph.runtime import Runtime, get_runtime
 from amem_integrations.core.namespace import Namespace, as_namespace
 from amem_integrations.core.values import is_blank
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.memory.operations import NamespaceLike
+from amem_integrations.memory.wiring import NamespaceLike
 
 RunNamespace: TypeAlias = NamespaceLike | Callable[[Runtime[Any]], NamespaceLike]
 """Labels, which may have fields such as "{user_id}", or a function of LangGraph's Runtime."""

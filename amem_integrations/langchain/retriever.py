@@ -10,8 +10,8 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, field_validator
 
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.namespace import Namespace, fixed_namespace
-from amem_integrations.core.note import Hit
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.items import hit_metadata, least_relevance
 

@@ -20,8 +20,9 @@ from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.formation.pipeline import Formation, have_formed
 from amem_integrations.langchain.namespaces import RunNamespace, namespace_resolver
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import Adapter, add, require
+from amem_integrations.memory.operations import add, require
 from amem_integrations.memory.search import find
+from amem_integrations.memory.wiring import Adapter
 from amem_integrations.recall.prompt import pack
 from amem_integrations.recall.signals import check_relevance
 from amem_integrations.revisions.forget import forget

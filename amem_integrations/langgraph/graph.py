@@ -24,7 +24,8 @@ from amem_integrations.langchain.namespaces import RunNamespace, namespace_resol
 from amem_integrations.langgraph.messages import turn_items
 from amem_integrations.memory.attachments import Captioner, Captioning, captioning_of
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import Adapter, add
+from amem_integrations.memory.operations import add
+from amem_integrations.memory.wiring import Adapter
 
 _LOG = logging.getLogger(__name__)
 

@@ -19,9 +19,9 @@ from langchain_core.messages import AnyMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Hit
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import Formation
 from amem_integrations.langchain.namespaces import RunNamespace, namespace_resolver, thread_id
@@ -31,10 +31,11 @@ from amem_integrations.langgraph.messages import last_question, last_turn, note_
 from amem_integrations.lifecycle.feedback import feedback_from_reply
 from amem_integrations.memory.attachments import Captioner, Captioning, captioning_of
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import Adapter, add
+from amem_integrations.memory.operations import add
 from amem_integrations.memory.options import check_choice
 from amem_integrations.memory.search import find
 from amem_integrations.memory.turns import add_turn
+from amem_integrations.memory.wiring import Adapter
 from amem_integrations.recall.prompt import pack, shown_in
 from amem_integrations.recall.signals import check_relevance
 from amem_integrations.recall.turns import TurnRecalls

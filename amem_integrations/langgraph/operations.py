@@ -35,7 +35,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import Formation
 from amem_integrations.langgraph.filters import to_note_filter
 from amem_integrations.memory.items import LONGEST_TTL, address_id, item_note, value_of, write
-from amem_integrations.memory.operations import Wiring
+from amem_integrations.memory.wiring import Wiring
 from amem_integrations.recall.search import Meets, check_counts, nearest, newest, search
 from amem_integrations.recall.signals import RecallOptions
 from amem_integrations.revisions.forget import renew

@@ -38,8 +38,8 @@ from amem_integrations.langgraph.operations import (
 )
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.items import address_id, sweep
-from amem_integrations.memory.operations import Adapter
 from amem_integrations.memory.options import check_choice
+from amem_integrations.memory.wiring import Adapter
 
 _LOG = logging.getLogger(__name__)
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 from amem_integrations.analysts import lexicon
 from amem_integrations.analysts.words import keys
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Hit, Link, Note, check_text
+from amem_integrations.core.note import Link, Note, check_text
 from amem_integrations.core.status import Life
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.policy import Policy

@@ -16,13 +16,7 @@ from datetime import datetime
 from amem_integrations.analysts.turns import depends_on_day, depends_on_speaker
 from amem_integrations.core.engine import Vector
 from amem_integrations.core.io import IO
-from amem_integrations.core.note import (
-    LASTING,
-    OPPOSING,
-    Link,
-    Note,
-    Status,
-)
+from amem_integrations.core.note import LASTING, OPPOSING, Link, Note, Status
 from amem_integrations.core.status import Life
 from amem_integrations.formation.validate import MAX_LINKS
 from amem_integrations.lifecycle.policy import Policy

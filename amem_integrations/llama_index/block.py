@@ -21,8 +21,8 @@ from amem_integrations.llama_index.notes import AMemNotes, Ingest
 from amem_integrations.llama_index.source import Source, choose_source, restore_source
 from amem_integrations.memory.attachments import Captioner, Captioning, Item, captioning_of
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import NamespaceLike
 from amem_integrations.memory.options import check_choice
+from amem_integrations.memory.wiring import NamespaceLike
 from amem_integrations.recall.prompt import shortened
 from amem_integrations.recall.search import check_counts
 

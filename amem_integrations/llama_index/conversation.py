@@ -28,7 +28,7 @@ from amem_integrations.llama_index.messages import (
 from amem_integrations.llama_index.notes import AMemNotes, Ingest
 from amem_integrations.llama_index.source import Perform, Source
 from amem_integrations.memory import operations
-from amem_integrations.memory.operations import NoteLike, Wiring
+from amem_integrations.memory.wiring import NoteLike, Wiring, address_of
 from amem_integrations.revisions.forget import Forgotten
 
 T = TypeVar("T")
@@ -194,7 +194,7 @@ class Conversation(Memory, Forms):
         async def forget(wiring: Wiring, io: IO) -> Forgotten:
             admin = self._source.open().admin
             if note is not None:
-                target = operations.address_of(note, self.namespace)
+                target = address_of(note, self.namespace)
                 return await operations.forget(wiring, io, *target)
             self._notes.forget_waiting()
             if self.scope == "user":

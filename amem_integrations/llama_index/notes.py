@@ -14,16 +14,18 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from llama_index_instrumentation import get_dispatcher
 
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Hit, check_content, note_id
+from amem_integrations.core.note import check_content, note_id
 from amem_integrations.errors import InvalidInputError, StoreError, loggable
 from amem_integrations.formation.pipeline import Formation
 from amem_integrations.lifecycle.feedback import feedback_from_reply
 from amem_integrations.llama_index.source import Perform, Source
 from amem_integrations.memory.attachments import Captioning, Enclosed, Item, Utterance, caption
-from amem_integrations.memory.operations import Wiring, add
+from amem_integrations.memory.operations import add
 from amem_integrations.memory.search import find
+from amem_integrations.memory.wiring import Wiring
 from amem_integrations.recall.prompt import pack, shown_in
 from amem_integrations.recall.turns import TurnRecalls
 

@@ -7,11 +7,11 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.namespace import fixed_namespace
-from amem_integrations.core.note import Hit
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.items import hit_metadata, least_relevance
-from amem_integrations.memory.operations import NamespaceLike
+from amem_integrations.memory.wiring import NamespaceLike
 from amem_integrations.recall.search import check_counts
 from amem_integrations.recall.signals import check_relevance
 

@@ -20,8 +20,8 @@ from llama_index.core import Settings
 from amem_integrations.core.io import IO
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import Wiring
 from amem_integrations.memory.options import FormationOptions, ServerOptions
+from amem_integrations.memory.wiring import Wiring
 from amem_integrations.recall.signals import RecallOptions
 
 _LOG = logging.getLogger(__name__)

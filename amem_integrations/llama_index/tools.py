@@ -11,9 +11,10 @@ from amem_integrations.core.quotation import quote_text
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import FORMATIONS, Formation
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import Adapter, NamespaceLike, add
+from amem_integrations.memory.operations import add
 from amem_integrations.memory.options import check_choice
 from amem_integrations.memory.search import find
+from amem_integrations.memory.wiring import Adapter, NamespaceLike
 from amem_integrations.recall.prompt import pack
 from amem_integrations.recall.search import check_counts
 from amem_integrations.recall.signals import check_relevance

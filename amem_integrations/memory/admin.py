@@ -18,7 +18,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation import pipeline
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY
 from amem_integrations.memory import operations
-from amem_integrations.memory.operations import MemoryPart, NamespaceLike, Progress
+from amem_integrations.memory.wiring import MemoryPart, NamespaceLike, Progress
 from amem_integrations.revisions import forget as forgetting
 from amem_integrations.revisions.forget import Forgotten, forget_namespace
 

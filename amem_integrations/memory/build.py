@@ -30,8 +30,8 @@ from amem_integrations.lifecycle.maintenance import maintain_if_due
 from amem_integrations.lifecycle.policy import Policy, policy_of
 from amem_integrations.llms.chat_models import resolve_chat_model
 from amem_integrations.llms.failures import Deadline
-from amem_integrations.memory.operations import Wiring
 from amem_integrations.memory.options import Options
+from amem_integrations.memory.wiring import Wiring
 from amem_integrations.recall.last import Recalls
 from amem_integrations.recall.rerank import reranking_by
 from amem_integrations.stores.expiry import LiveEngine

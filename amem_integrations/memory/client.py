@@ -8,26 +8,22 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Unpack
 
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
-from amem_integrations.core.note import Hit, Link, Note, Revision
+from amem_integrations.core.note import Link, Note, Revision
 from amem_integrations.embedders.rerankers import RerankerSpec
 from amem_integrations.formation.pipeline import Formation
 from amem_integrations.lifecycle.confidence import all_believed, believed
 from amem_integrations.memory import operations, turns
 from amem_integrations.memory.handle import MemoryHandle
-from amem_integrations.memory.operations import (
-    NamespaceLike,
-    NoteLike,
-    Progress,
-    address_of,
-)
 from amem_integrations.memory.options import (
     NoteAddress,
     NoteFields,
 )
 from amem_integrations.memory.search import find
 from amem_integrations.memory.turns import TurnResult
+from amem_integrations.memory.wiring import NamespaceLike, NoteLike, Progress, address_of
 from amem_integrations.recall import prompt
 from amem_integrations.revisions.contradiction import Superseded
 from amem_integrations.revisions.forget import Forgotten

@@ -19,8 +19,8 @@ from amem_integrations.memory import operations
 from amem_integrations.memory.admin import Admin
 from amem_integrations.memory.build import MemoryParts
 from amem_integrations.memory.lifecycle import Lifecycle
-from amem_integrations.memory.operations import MemoryPart, NamespaceLike, Wiring
 from amem_integrations.memory.options import FormationOptions, Options, ServerOptions
+from amem_integrations.memory.wiring import MemoryPart, NamespaceLike, Wiring
 from amem_integrations.recall.last import Recall
 from amem_integrations.recall.signals import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.stores.open import Location

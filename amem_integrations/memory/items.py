@@ -8,13 +8,14 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from amem_integrations.core.engine import Vector
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import MAX_PARTS, Hit, Note, Status, note_id
+from amem_integrations.core.note import MAX_PARTS, Note, Status, note_id
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import Formation, have_formed
-from amem_integrations.memory.operations import Wiring
 from amem_integrations.memory.options import Options
+from amem_integrations.memory.wiring import Wiring
 from amem_integrations.revisions import forget as forgetting
 from amem_integrations.revisions.archive import restore
 from amem_integrations.revisions.forget import forget, make_way

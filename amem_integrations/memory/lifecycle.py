@@ -3,22 +3,18 @@
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
-from amem_integrations.core.note import Hit, Note, check_text
+from amem_integrations.core.note import Note, check_text
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle import consolidation, maintenance
 from amem_integrations.lifecycle.consolidation import SIMILARITY, Consolidation
 from amem_integrations.lifecycle.feedback import feedback, feedback_from_reply, ways_of
 from amem_integrations.lifecycle.maintenance import Maintained
-from amem_integrations.memory.operations import (
-    NamespaceLike,
-    NoteLike,
-    address_of,
-    listed,
-    require,
-)
+from amem_integrations.memory.operations import listed, require
 from amem_integrations.memory.review import Review, check_type
+from amem_integrations.memory.wiring import NamespaceLike, NoteLike, address_of
 from amem_integrations.revisions import archive as archiving
 from amem_integrations.stores.read import with_links
 from amem_integrations.stores.uses import Outcome

@@ -1,34 +1,28 @@
 """What a memory does, each as one operation over io; `client` gives them their two forms."""
 
 import inspect
-import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from amem_integrations.core.filters import EVERYTHING, Condition, match
-from amem_integrations.core.io import IO, Forms
-from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace, encode
+from amem_integrations.core.io import IO
+from amem_integrations.core.namespace import Namespace, as_namespace, encode
 from amem_integrations.core.note import (
     Link,
     Note,
     Revision,
     Status,
-    check_text,
     make_note,
     metadata_text,
-    note_id,
 )
-from amem_integrations.errors import InvalidInputError, NoteNotFoundError, loggable
+from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.formation import pipeline, queue
-from amem_integrations.formation.pipeline import FORMATIONS, Formation, Pipeline, have_formed
+from amem_integrations.formation.pipeline import FORMATIONS, Formation, have_formed
 from amem_integrations.formation.state import RunContext
-from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.memory.options import check_choice
-from amem_integrations.recall.last import Recalls
-from amem_integrations.recall.rerank import Reranking
+from amem_integrations.memory.wiring import NamespaceLike, Progress, Wiring
 from amem_integrations.recall.search import check_counts
-from amem_integrations.recall.signals import DEFAULT_OPTIONS, RecallOptions
 from amem_integrations.revisions import forget as forgetting
 from amem_integrations.revisions import undo as undoing
 from amem_integrations.revisions import update as updating
@@ -53,68 +47,6 @@ _ITEM_FIELDS = {"supersedes", *inspect.signature(make_note).parameters} - {
     "repetition",
     "value",
 }
-
-Progress: TypeAlias = Callable[[int, int], None]
-NamespaceLike: TypeAlias = str | Sequence[str]
-NoteLike: TypeAlias = Note | str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wiring(Pipeline):
-    """What the operations of one memory work with.
-
-    recall, reranking: how notes are found, unless a call says otherwise. policy: how they are
-    believed and kept; None leaves them as they are. covers: whether the embedder knows the
-    script of a text. recalls: what was found last.
-    """
-
-    recall: RecallOptions = DEFAULT_OPTIONS
-    reranking: Reranking | None = None
-    policy: Policy | None = None
-    covers: Callable[[str], bool] = lambda text: True
-    recalls: Recalls = field(default_factory=Recalls)
-
-
-class MemoryPart(Forms):
-    """Operations of one memory, in both forms."""
-
-    def __init__(self, wiring: Wiring, sync: IO, asynchronous: IO) -> None:
-        self._wiring = wiring
-        self._sync = sync
-        self._async = asynchronous
-
-
-class Adapter(MemoryPart):
-    """A framework's object over an open memory, whose methods are operations in both forms."""
-
-    def __init__(self, memory: MemoryPart) -> None:
-        super().__init__(memory._wiring, memory._sync, memory._async)
-        # A memory that nobody holds closes itself.
-        self._memory = memory
-
-    def _report(self, log: logging.Logger, event: str, message: str, error: Exception) -> None:
-        """Log a failure without content, and count it."""
-        log.warning("%s (%s).", message, loggable(error))
-        log.debug("Why.", exc_info=error)
-        self._wiring.settings.ledger.count(event)
-
-
-def address_of(
-    note: NoteLike | None, namespace: NamespaceLike | None = None, key: str | None = None
-) -> tuple[str, Namespace]:
-    """Return id and namespace of a note given as such, by its id, or by its key."""
-    if (note is None) == (key is None):
-        given = "neither" if note is None else "both"
-        raise InvalidInputError(f"Expected a note or its id, or else key=...; got {given}.")
-    if isinstance(note, Note):
-        return note.id, note.namespace if namespace is None else as_namespace(namespace)
-    home = DEFAULT if namespace is None else as_namespace(namespace)
-    if key is not None:
-        check_text("key", key)
-        return note_id(home, key), home
-    if not isinstance(note, str):
-        raise InvalidInputError(f"Expected a note or its id, a string; got {type(note).__name__}.")
-    return note, home
 
 
 async def add(

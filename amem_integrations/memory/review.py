@@ -9,15 +9,9 @@ from amem_integrations.lifecycle import audits as auditing
 from amem_integrations.lifecycle.audits import DECISIONS, Audit, Decision
 from amem_integrations.lifecycle.confidence import Explanation, explain, trust_by
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
-from amem_integrations.memory.operations import (
-    MemoryPart,
-    NamespaceLike,
-    NoteLike,
-    address_of,
-    read,
-    require,
-)
+from amem_integrations.memory.operations import read, require
 from amem_integrations.memory.options import check_choice
+from amem_integrations.memory.wiring import MemoryPart, NamespaceLike, NoteLike, address_of
 from amem_integrations.revisions import proposals as proposing
 from amem_integrations.revisions.proposals import Proposal
 from amem_integrations.revisions.retract import Undone, revert_cause

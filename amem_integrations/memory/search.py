@@ -8,13 +8,14 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Required, TypedDict, Unpack
 
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Hit, as_utc
+from amem_integrations.core.note import as_utc
 from amem_integrations.embedders.rerankers import RerankerSpec
 from amem_integrations.errors import StoreError, loggable
 from amem_integrations.lifecycle.confidence import backlinks_believed, believed, source_trust
-from amem_integrations.memory.operations import Wiring
+from amem_integrations.memory.wiring import Wiring
 from amem_integrations.recall.last import Recall
 from amem_integrations.recall.rerank import reranking_by
 from amem_integrations.recall.search import search

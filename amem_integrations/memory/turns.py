@@ -15,14 +15,16 @@ from amem_integrations.core.note import CORRECTS, REPEATS, Link, Note, Status, m
 from amem_integrations.formation import queue
 from amem_integrations.formation.pipeline import FORMATIONS, Formation, form, have_formed
 from amem_integrations.formation.segments import Segment, earlier_notes, pieces, segment_turn
-from amem_integrations.memory.operations import NamespaceLike, Wiring, contest_linked, require
+from amem_integrations.formation.sequences import number_turns
+from amem_integrations.memory.operations import contest_linked, require
 from amem_integrations.memory.options import check_choice
+from amem_integrations.memory.wiring import NamespaceLike, Wiring
 from amem_integrations.revisions import update
 from amem_integrations.revisions.archive import restore
 from amem_integrations.revisions.forget import forget, make_way
 from amem_integrations.revisions.retract import retract
 from amem_integrations.stores.read import existing, load, reload_notes, with_links
-from amem_integrations.stores.write import FIRST_PASSAGES, embedded_points, number_turns
+from amem_integrations.stores.write import FIRST_PASSAGES, embedded_points
 
 _BY_LINK: Mapping[str, TurnKind] = {REPEATS: "repetition", CORRECTS: "correction"}
 

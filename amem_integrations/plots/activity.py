@@ -10,7 +10,7 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.core.note import Note
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import NamespaceLike
+from amem_integrations.memory.wiring import NamespaceLike
 from amem_integrations.plots import text
 from amem_integrations.plots.groups import COLOURS
 from amem_integrations.plots.picture import Picture, axis, new_figure

@@ -13,7 +13,7 @@ from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.core.note import Note
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import NamespaceLike
+from amem_integrations.memory.wiring import NamespaceLike
 from amem_integrations.plots import text
 from amem_integrations.plots.groups import (
     COLOURS,

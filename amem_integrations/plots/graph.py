@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from amem_integrations.core.namespace import DEFAULT, as_namespace
 from amem_integrations.core.note import CONTRADICTS, Note
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import NamespaceLike
+from amem_integrations.memory.wiring import NamespaceLike
 from amem_integrations.plots import text
 from amem_integrations.plots.groups import (
     COLOURS,

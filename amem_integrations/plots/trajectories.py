@@ -10,7 +10,8 @@ from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Change, Note, Revision
 from amem_integrations.core.status import UNDERSTOOD_LISTS
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import NamespaceLike, NoteLike, address_of, require
+from amem_integrations.memory.operations import require
+from amem_integrations.memory.wiring import NamespaceLike, NoteLike, address_of
 from amem_integrations.plots import text
 from amem_integrations.plots.picture import FAINT, GRID, PAPER, Picture, new_figure
 from amem_integrations.plots.records import check_limit

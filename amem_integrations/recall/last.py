@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from amem_integrations.core.caches import Caches
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Hit
 from amem_integrations.core.usage import Ledger, Tally, Usage
 from amem_integrations.core.values import estimate_tokens
 from amem_integrations.stores.expiry import is_expired

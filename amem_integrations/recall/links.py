@@ -8,8 +8,9 @@ from amem_integrations.core.analysis import KINDS_SEEN
 from amem_integrations.core.engine import Point, Query, Scored, Vector
 from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.filters import Condition, both, ids, match
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO
-from amem_integrations.core.note import Hit, Link, Note
+from amem_integrations.core.note import Link, Note
 from amem_integrations.recall.fusion import Ranking, fuse, query_certain
 from amem_integrations.recall.query import Scope
 from amem_integrations.recall.signals import SIGNALS, Evidence, RecallOptions, score_texts

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from amem_integrations.core.note import Hit, Note
+from amem_integrations.core.hit import Hit
+from amem_integrations.core.note import Note
 from amem_integrations.core.quotation import quote_json
 from amem_integrations.core.values import estimate_tokens
 from amem_integrations.errors import InvalidInputError

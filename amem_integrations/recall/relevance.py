@@ -12,8 +12,8 @@ from math import exp, log
 
 from amem_integrations.core.engine import Query, Vector
 from amem_integrations.core.filters import both, ids
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO, SparseEncoder
-from amem_integrations.core.note import Hit
 from amem_integrations.embedders.identifiers import find_identifiers
 from amem_integrations.embedders.sparse import identifier_index, is_identifier
 from amem_integrations.recall.query import Question, Scope

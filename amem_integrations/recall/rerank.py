@@ -13,8 +13,9 @@ from datetime import datetime
 from math import fsum, isfinite
 from typing import TypeAlias
 
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO
-from amem_integrations.core.note import OPPOSING, Hit, Note
+from amem_integrations.core.note import OPPOSING, Note
 from amem_integrations.embedders.rerankers import Reranker, RerankerSpec, Scores, resolve_reranker
 from amem_integrations.errors import InvalidInputError, loggable
 from amem_integrations.llms.failures import is_interrupt

@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 
 from amem_integrations.core.engine import Query
 from amem_integrations.core.filters import Condition
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Hit, Note, as_aware, as_utc
+from amem_integrations.core.note import Note, as_aware, as_utc
 from amem_integrations.core.values import readable
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.recall.fusion import Ranking, fuse, list_notes, rank_notes

@@ -12,9 +12,9 @@ from typing import Generic, TypeVar
 
 from amem_integrations.core.caches import Caches
 from amem_integrations.core.filters import ids, match
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
-from amem_integrations.core.note import Hit
 from amem_integrations.core.status import SHOWN
 from amem_integrations.stores.codec import within
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.namespace import Namespace, encode
-from amem_integrations.core.note import Hit
 from amem_integrations.plots.text import line, many
 from amem_integrations.view.addresses import note_page, page
 

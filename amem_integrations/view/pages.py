@@ -9,10 +9,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from amem_integrations.core.filters import EVERYTHING, Condition, Range, both, match
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO
 from amem_integrations.core.json_value import parse_object
 from amem_integrations.core.namespace import Namespace, decode
-from amem_integrations.core.note import Hit, Note, Status
+from amem_integrations.core.note import Note, Status
 from amem_integrations.errors import InvalidInputError, ModelError, NoteNotFoundError
 from amem_integrations.memory import operations
 from amem_integrations.memory.client import AgenticMemory

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amem_integrations.core.note import Hit, Note, as_utc, make_note, note_id
+from amem_integrations.core.hit import Hit
+from amem_integrations.core.note import Note, as_utc, make_note, note_id
 from amem_integrations.core.values import MAX_CONTENT_BYTES
 from amem_integrations.errors import InvalidInputError
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.note import (
     TRANSITIONS,
     Change,
-    Hit,
     Link,
     Note,
     Revision,

@@ -6,9 +6,10 @@ import pytest
 
 from amem_integrations import AgenticMemory
 from amem_integrations.core.filters import match
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import run
 from amem_integrations.core.namespace import DEFAULT
-from amem_integrations.core.note import Hit, Link, make_note
+from amem_integrations.core.note import Link, make_note
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.feedback import used_in
 from amem_integrations.stores.uses import all_uses, queries_of

@@ -11,7 +11,7 @@ from amem_integrations import AgenticMemory
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note, Status, make_note
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.memory.operations import Wiring
+from amem_integrations.memory.wiring import Wiring
 from amem_integrations.plots import embedding_map, map_data
 from amem_integrations.plots.embedding import Method
 from amem_integrations.plots.records import (

@@ -8,8 +8,9 @@ from typing import Any
 
 from amem_integrations.core.engine import Point, Query, Scored, SparseVector
 from amem_integrations.core.filters import Condition
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import SyncIO
-from amem_integrations.core.note import Hit, Link, Status, make_note
+from amem_integrations.core.note import Link, Status, make_note
 from amem_integrations.stores.codec import note_point
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from amem_integrations.core.note import Hit, make_note
+from amem_integrations.core.hit import Hit
+from amem_integrations.core.note import make_note
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.recall.rerank import diversify, fold_duplicates, same_as
 from amem_integrations.recall.search import DEPTH

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from amem_integrations.core.filters import EVERYTHING
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import AsyncIO, SyncIO, run
-from amem_integrations.core.note import Hit, Link, Status, make_note
+from amem_integrations.core.note import Link, Status, make_note
 from amem_integrations.embedders.sparse import resolve_sparse
 from amem_integrations.recall.search import search
 from amem_integrations.recall.signals import RecallOptions

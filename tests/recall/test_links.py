@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import run
-from amem_integrations.core.note import Hit
 from amem_integrations.recall.search import search
 from amem_integrations.recall.signals import RecallOptions
 from tests.recall.canned import Canned, texts

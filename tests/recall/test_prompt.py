@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amem_integrations.core.note import Hit, Note, make_note
+from amem_integrations.core.hit import Hit
+from amem_integrations.core.note import Note, make_note
 from amem_integrations.core.quotation import strip_invisible
 from amem_integrations.core.values import estimate_tokens
 from amem_integrations.errors import InvalidInputError

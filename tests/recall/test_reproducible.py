@@ -8,7 +8,7 @@ import pytest
 from amem_integrations import AgenticMemory, Hit
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Link, Note, make_note
-from amem_integrations.memory.operations import Wiring
+from amem_integrations.memory.wiring import Wiring
 from amem_integrations.recall.search import search
 from amem_integrations.recall.signals import RecallOptions
 from amem_integrations.stores.write import embedded_points

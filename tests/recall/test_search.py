@@ -4,8 +4,8 @@ import pytest
 
 from amem_integrations.core.engine import SparseVector
 from amem_integrations.core.filters import Match
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import run
-from amem_integrations.core.note import Hit
 from amem_integrations.errors import InvalidFilterError, InvalidInputError
 from amem_integrations.recall.fusion import list_notes
 from amem_integrations.recall.query import read_question, scope_of

@@ -6,7 +6,8 @@ from math import fsum
 
 import pytest
 
-from amem_integrations.core.note import Hit, Link, Note, make_note
+from amem_integrations.core.hit import Hit
+from amem_integrations.core.note import Link, Note, make_note
 from amem_integrations.recall.rerank import demote_outdated, only_asks, weigh_sources
 from amem_integrations.recall.signals import DEFAULT_OPTIONS
 

@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 
 from amem_integrations.core.note import Note, make_note
 from amem_integrations.core.values import estimate_tokens
-from amem_integrations.stores.write import (
-    PASSAGE_TOKENS,
-    passages,
-    sparse_text,
-    split,
-)
+from amem_integrations.stores.write import PASSAGE_TOKENS, passages, sparse_text, split
 from tests.support import check_linear
 
 ENGLISH = "Calvin wants an LRU policy for the cache. Did he say why? Eviction by age is bad! "
