@@ -167,7 +167,9 @@ def _read(text: str, known: Language) -> Clause:
             single, role, several = functions(known.name, term.text)
             clause.single |= single
             if clause.subject is None:
-                clause.several |= several
+                # In English and Chinese the last word says who or what it is: "the friend's dog".
+                last = known.name in ("en", "zh") and not single
+                clause.several = several or (clause.several and not last)
                 clause.roles |= {term.key} if role else set()
                 clause.subject = len(clause.terms) if single else None
         clause.terms.append(term)

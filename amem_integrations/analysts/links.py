@@ -9,10 +9,11 @@ from statistics import median
 
 from amem_integrations.analysts import terms, words
 from amem_integrations.analysts.note_types import is_question
+from amem_integrations.analysts.statements import compare_notes
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.analysts.words import NAME, Word
 from amem_integrations.core.analysis import KINDS_SEEN, Candidate, LinkProposal, Subject
-from amem_integrations.core.note import Note
+from amem_integrations.core.note import CONTRADICTS, Note
 
 MAX_LINKS = 5
 SHARED_WORDS, NEAR, SEQUENCE = KINDS_SEEN
@@ -32,22 +33,46 @@ _FLOOR = 0.1
 
 
 def propose_links(subject: Subject, corpus: Corpus) -> list[LinkProposal]:
-    """Return at most MAX_LINKS links, the strongest first."""
+    """Return at most MAX_LINKS links: those to notes that it contradicts, then the strongest."""
+    opposed = contradictions(subject.note, subject.candidates)
     own = _compared(subject.note, corpus)
-    if not own:
+    if not own and not opposed:
         return []
     chinese = words.is_chinese(subject.note.content)
     usual = _usual_similarities(subject.candidates)
-    found = [
+    matters = [
         link
         for candidate in subject.candidates
-        if (link := _matter(candidate, own, usual[candidate.note.id], corpus, chinese))
+        if candidate.note.id not in opposed
+        and (link := _matter(candidate, own, usual[candidate.note.id], corpus, chinese))
     ]
-    found.sort(key=lambda link: -link.weight)
+    # First, so that no limit leaves them out.
+    found = [
+        LinkProposal(id, reason, CONTRADICTS, _MAX_WEIGHT) for id, reason in opposed.items()
+    ] + sorted(matters, key=lambda link: -link.weight)
     before = _turn_before(subject)
     if before is None or before.id in {link.to for link in found[:MAX_LINKS]}:
         return found[:MAX_LINKS]
     return [*found[: MAX_LINKS - 1], _sequence(before, chinese)]
+
+
+def contradictions(note: Note, candidates: Sequence[Candidate]) -> dict[str, str]:
+    """Return the ids of the candidates that a note contradicts for sure, with the reasons.
+
+    Of those that it contradicts only as an answer, it is the last that was said.
+    """
+    found = {
+        each.note.id: (each.note, relation)
+        for each in candidates
+        if (relation := compare_notes(each.note, note)).kind == "contradicts"
+    }
+    answered = [older for older, relation in found.values() if relation.anaphoric]
+    last = max(answered, key=lambda older: (older.sequence or 0, older.created_at), default=None)
+    return {
+        id: relation.reason
+        for id, (older, relation) in found.items()
+        if not relation.anaphoric or older is last
+    }
 
 
 def quoted(names: Sequence[str], chinese: bool) -> str:

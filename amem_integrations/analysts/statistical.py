@@ -24,7 +24,7 @@ from amem_integrations.core.analysis import (
     Understanding,
 )
 from amem_integrations.core.io import IO
-from amem_integrations.core.note import Note, clean_terms, clean_text
+from amem_integrations.core.note import CONTRADICTS, Note, clean_terms, clean_text
 from amem_integrations.core.values import readable
 from amem_integrations.errors import AnalysisError
 
@@ -192,7 +192,9 @@ def _context(note: Note, found: Sequence[Term]) -> str:
 
 def _evolutions(subject: Subject, links: Sequence[LinkProposal], corpus: Corpus) -> list[Evolution]:
     candidates = {candidate.note.id: candidate.note for candidate in subject.candidates}
-    matters = [link for link in links if link.kind != SEQUENCE and link.to in candidates]
+    # What a note contradicts is not to be known by the note's words.
+    apart = (SEQUENCE, CONTRADICTS)
+    matters = [link for link in links if link.kind not in apart and link.to in candidates]
     if not matters:
         return []
     found = _salient(subject.note, corpus)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from amem_integrations.analysts import lexicon, sentences, words
+from amem_integrations.analysts.links import contradictions
 from amem_integrations.analysts.note_types import (
     SmallTalk,
     classify_small_talk,
@@ -123,6 +124,8 @@ def classify(
         repeated = _repeated(note, keys, mass, candidates)
         if repeated is not None:
             return Verdict("repetition", "every word of it is in that note", repeated)
+    for id, reason in contradictions(note, candidates).items():
+        return Verdict("correction", reason, id)
     cue = _RETRACTED.search(text)
     if cue is not None and len(text) <= MAX_CORRECTING_CHARS and not is_question(text):
         return _correction(note, keys, cue.group(), candidates)

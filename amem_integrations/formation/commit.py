@@ -114,7 +114,9 @@ async def _commit_one(io: IO, run: Run, note_id: str, version: int) -> Outcome:
         now = io.now()
         stamps.add(now)
         tally = Tally()
-        formed = note if written else formed_note(note, proposals, notes, now, tally, shares)
+        formed = note
+        if not written:
+            formed = formed_note(settings, note, proposals, notes, now, tally, shares)
         changes = Changes()
         if attempt < _ROUNDS:
             linked_before = set[str]() if written else {link.to for link in note.outgoing}

@@ -6,13 +6,14 @@ dropped and counted. No proposal can name content, so none can change it.
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
 from amem_integrations.analysts import words
 from amem_integrations.analysts.answers import MAX_QUESTIONS
+from amem_integrations.analysts.statements import same_voice
 from amem_integrations.core.analysis import (
     BY_STATISTICS,
     Evolution,
@@ -21,7 +22,7 @@ from amem_integrations.core.analysis import (
     Understanding,
 )
 from amem_integrations.core.engine import Point
-from amem_integrations.core.note import CONTRADICTS, Link, Note, Status, clean_text
+from amem_integrations.core.note import CONTRADICTS, OPPOSING, Link, Note, Status, clean_text
 from amem_integrations.formation.state import ReadRef, Settings
 from amem_integrations.revisions.change import (
     MAX_REASON_CHARS,
@@ -192,6 +193,7 @@ class Changes:
 
 
 def formed_note(
+    settings: Settings,
     note: Note,
     proposals: Proposals,
     present: Mapping[str, Note],
@@ -199,7 +201,10 @@ def formed_note(
     tally: Tally,
     shares: Mapping[str, float],
 ) -> Note:
-    """The note with its understanding and the accepted links."""
+    """The note with its understanding and the accepted links.
+
+    A note of somebody else that it contradicts contests it in turn.
+    """
     offered = proposals.offered(note, present)
     links = accepted_links(note, proposals.judgement.links, offered, present, now, tally, shares)
     # A link that `add_turn` made outranks what else may be said of the same note.
@@ -214,7 +219,33 @@ def formed_note(
         status=Status.FORMED,
         last_error=None,
     )
+    formed = replace(formed, contested_by=_contested_by(settings, note, formed, present))
     return revised(note, formed, "formed", note.id, now, proposals.analyst, proposals.sources)
+
+
+def _contested_by(
+    settings: Settings, note: Note, formed: Note, present: Mapping[str, Note]
+) -> tuple[str, ...]:
+    """Return the ids of the notes that contest a formed note, as it contests them.
+
+    Somebody else said them; one's own older word is outdated, and contests nothing. What a caller
+    let supersede is settled.
+    """
+    if settings.believe is None:
+        return note.contested_by
+    settled = {link.to for link in note.outgoing if link.kind == CONTRADICTS}
+    against = (
+        present[link.to]
+        for link in formed.outgoing
+        if link.kind in OPPOSING and link.to in present.keys() - settled
+    )
+    others = (
+        old.id
+        for old in against
+        if not same_voice(old, note)
+        and not must_wait(settings.believe, settings.trust_gap, note, old)
+    )
+    return tuple(dict.fromkeys((*note.contested_by, *others)))
 
 
 def _is_understood(note: Note, analyst: str) -> bool:

@@ -14,7 +14,6 @@ from amem_integrations.core.filters import match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Revision, Status
-from amem_integrations.core.status import Life
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.revisions.change import change_note, revised
@@ -157,11 +156,16 @@ class Audit:
         return json.dumps(data, ensure_ascii=False, indent=2, default=datetime.isoformat)
 
 
-def audit_due(life: Life, now: datetime, policy: Policy) -> str | None:
-    """Return why a note with this life is to be audited; None if it is not."""
+def audit_due(note: Note, now: datetime, policy: Policy) -> str | None:
+    """Return why a note is to be audited; None if it is not.
+
+    Each note that contests it counts as a conflict.
+    """
+    life, contested = note.life, len(note.contested_by)
     in_a_row = len(life.conflicts)
-    if in_a_row >= policy.audit_after_in_a_row:
-        return f"{in_a_row} conflicting uses in a row"
+    if in_a_row + contested >= policy.audit_after_in_a_row:
+        notes = f"contested by {contested} notes"
+        return f"{in_a_row} conflicting uses in a row" + (f", {notes}" if contested else "")
     recent = sum(now - at <= policy.audit_window for at in life.conflicts)
     if recent >= policy.audit_after:
         days = policy.audit_window.days

@@ -7,7 +7,7 @@ finds the work done. Progress is saved after the work; who is killed in between 
 
 import json
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, encode
-from amem_integrations.core.note import Note
+from amem_integrations.core.note import OPPOSING, Note
 from amem_integrations.core.status import SHOWN
 from amem_integrations.errors import NoteNotFoundError
 from amem_integrations.lifecycle.audits import audit, audit_due
@@ -237,7 +237,7 @@ class _Work:
                 occasions = await Occasions.of(io, namespace)
             ids = [point.id for point in found]
             changed = await update_support(io, namespace, ids, usual, occasions, self._policy)
-            await self._follow_up(changed)
+            await self._follow_up(changed | await self._opposed(ids))
             self._add(compared=len(found), supported=len(changed))
             if not await self._save(notes=moment(found[-1].payload["updated_at"])):
                 return False
@@ -247,11 +247,17 @@ class _Work:
         self._done = replace(self._done, left=True)
         return True
 
+    async def _opposed(self, note_ids: Sequence[str]) -> set[str]:
+        """Return the ids of the notes that these contradict."""
+        notes = await load(self._io, note_ids, self._namespace)
+        links = (link for note in notes.values() for link in note.outgoing)
+        return {link.to for link in links if link.kind in OPPOSING}
+
     async def _follow_up(self, note_ids: Iterable[str]) -> None:
         """Audit the notes that conflict too often, and update the tenure of the others."""
         notes = await load(self._io, sorted(note_ids), self._namespace)
         for note in list(notes.values()):
-            if reason := audit_due(note.life, self._now, self._policy):
+            if reason := audit_due(note, self._now, self._policy):
                 del notes[note.id]
                 # Somebody may have forgotten it meanwhile.
                 with suppress(NoteNotFoundError):

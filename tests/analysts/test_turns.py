@@ -93,7 +93,6 @@ def test_one_sentence_of_an_older_note_is_a_repetition() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "I'm not allergic to peanuts and walnuts.",
         "I was allergic to peanuts and walnuts.",
         "I might be allergic to peanuts and walnuts.",
         "Am I allergic to peanuts and walnuts?",
@@ -109,7 +108,13 @@ def test_a_word_that_makes_a_difference_makes_it_new(text: str) -> None:
     assert verdict(text, ALLERGY).kind == "new"
 
 
-@pytest.mark.parametrize("verb", ["I might be", "I'm not", "I was", "Am I"])
+def test_what_denies_an_older_note_corrects_it() -> None:
+    denial = ALLERGY.replace("I'm", "I'm not")
+    for text, older in ((denial, ALLERGY), (ALLERGY, denial)):
+        assert verdict(text, older).kind == "correction"
+
+
+@pytest.mark.parametrize("verb", ["I might be", "I was", "Am I"])
 def test_what_was_said_with_another_sense_is_no_older_word_of_it(verb: str) -> None:
     assert verdict(ALLERGY, ALLERGY.replace("I'm", verb)).kind == "new"
 

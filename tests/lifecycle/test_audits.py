@@ -9,6 +9,7 @@ import pytest
 
 from amem_integrations import AgenticMemory, Note, Status
 from amem_integrations.core.io import run
+from amem_integrations.core.note import make_note
 from amem_integrations.core.status import Life
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.audits import audit, audit_due
@@ -31,6 +32,11 @@ def days_ago(*days: float) -> Life:
     return Life(conflicts=tuple(NOW - timedelta(days=each) for each in days))
 
 
+def note_of(life: Life, contested_by: tuple[str, ...] = ()) -> Note:
+    note = make_note("The redis cache", namespace="a", now=NOW)
+    return replace(note, life=life, contested_by=contested_by)
+
+
 @pytest.mark.parametrize(
     ("life", "due"),
     [
@@ -45,7 +51,18 @@ def days_ago(*days: float) -> Life:
 def test_five_conflicts_in_a_row_or_three_in_ninety_days_call_for_an_audit(
     life: Life, due: bool
 ) -> None:
-    assert (audit_due(life, NOW, DEFAULT_POLICY) is not None) == due
+    assert (audit_due(note_of(life), NOW, DEFAULT_POLICY) is not None) == due
+
+
+@pytest.mark.parametrize(
+    ("conflicts", "contested", "due"), [(0, 5, True), (2, 3, True), (0, 4, False)]
+)
+def test_each_note_that_contests_another_counts_as_a_conflict(
+    conflicts: int, contested: int, due: bool
+) -> None:
+    life = days_ago(*range(400, 400 - conflicts, -1))
+    note = note_of(life, tuple(f"n{n}" for n in range(contested)))
+    assert (audit_due(note, NOW, DEFAULT_POLICY) is not None) == due
 
 
 def test_an_audit_says_why_and_where_the_note_came_from_and_what_it_changed(

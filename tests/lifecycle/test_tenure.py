@@ -94,7 +94,7 @@ def test_a_life_keeps_as_much_as_a_policy_asks_for() -> None:
     assert tier_of(note(occasions=life.occasions), (), NOW, patient) is Tier.MID
     for day in range(9):
         life = used(life, "conflict", f"s{day}", NOW + day * DAY, patient)
-    assert audit_due(life, NOW, patient) == "9 conflicting uses in a row"
+    assert audit_due(replace(note(), life=life), NOW, patient) == "9 conflicting uses in a row"
 
 
 def test_a_conflicting_use_confirms_nothing_and_a_clean_one_ends_the_run() -> None:

@@ -9,6 +9,7 @@ import pytest
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.core.note import CONTRADICTS
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
+from amem_integrations.revisions.contradiction import TAKES_ITS_PLACE
 from tests.support import again, chat_model, emptied, judgement, links_everything, open_memory
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -131,10 +132,8 @@ def test_undoing_that_a_new_note_took_the_place_of_another_forms_it_again_withou
     old = memory.add("The cache holds 512 entries")
     new = memory.add("The cache holds 900 entries", supersedes=old)
     undone = memory.revert(new)
-    assert (undone.status, CONTRADICTS in {link.kind for link in undone.outgoing}) == (
-        Status.FORMED,
-        False,
-    )
+    assert undone.status is Status.FORMED
+    assert TAKES_ITS_PLACE not in {link.reason for link in undone.outgoing}
     assert again(memory, old).valid_until is None
     assert memory.revert(new).outgoing[0].kind == CONTRADICTS
     assert again(memory, old).valid_until == new.created_at
@@ -145,7 +144,7 @@ def test_undoing_the_link_makes_the_old_note_valid_again(memory: AgenticMemory) 
     new = memory.add("The cache holds 900 entries", key="new")
     memory.add("The cache holds 900 entries", key="new", supersedes=old)
     assert [each.kind for each in memory.history(new)] == ["formed", "linked"]
-    assert CONTRADICTS not in [link.kind for link in memory.revert(new).outgoing]
+    assert TAKES_ITS_PLACE not in [link.reason for link in memory.revert(new).outgoing]
     assert again(memory, old).valid_until is None
 
 
