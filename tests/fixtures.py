@@ -1,4 +1,7 @@
-"""Memories to try things in: one whose model links everything; one exported, one to import into."""
+"""Memories to try things in: empty ones of three kinds, one that is exported.
+
+Each is opened once a module, and emptied after each test.
+"""
 
 from collections.abc import Iterator
 
@@ -44,3 +47,15 @@ def shared() -> Iterator[AgenticMemory]:
 def target(shared: AgenticMemory) -> Iterator[AgenticMemory]:
     """An empty memory that has no model."""
     yield from emptied(shared)
+
+
+@pytest.fixture(scope="module")
+def opened_raw() -> Iterator[AgenticMemory]:
+    with open_memory(formation="off") as memory:
+        yield memory
+
+
+@pytest.fixture
+def raw_memory(opened_raw: AgenticMemory) -> Iterator[AgenticMemory]:
+    """An empty memory that forms nothing."""
+    yield from emptied(opened_raw)

@@ -28,11 +28,6 @@ def test_the_agent_of_each_framework_remembers(notebook: str, memory: str) -> No
     assert "Your boat is called Susie." in printed[5]
 
 
-def test_formation_graph() -> None:
-    names, _ = run_notebook("formation_graph.ipynb")
-    assert names["memory"].closed
-
-
 def test_from_laptop_to_cluster_without_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("QDRANT_URL", raising=False)
     names, printed = run_notebook("from_laptop_to_cluster.ipynb")
@@ -40,18 +35,17 @@ def test_from_laptop_to_cluster_without_a_server(monkeypatch: pytest.MonkeyPatch
     assert names["memory"].closed
 
 
-def test_healthy_memory() -> None:
-    names, _ = run_notebook("healthy_memory.ipynb")
-    assert names["memory"].closed
-
-
-def test_measure_it() -> None:
-    names, _ = run_notebook("measure_it.ipynb", within=2.5)
-    assert names["memory"].closed
-
-
-def test_bring_your_memories() -> None:
-    names, _ = run_notebook("bring_your_memories.ipynb")
+@pytest.mark.parametrize(
+    ("notebook", "within"),
+    [
+        ("formation_graph", 0.11),
+        ("healthy_memory", 0.11),
+        ("bring_your_memories", 0.11),
+        ("measure_it", 2.5),
+    ],
+)
+def test_a_notebook_prints_what_it_shows(notebook: str, within: float) -> None:
+    names, _ = run_notebook(f"{notebook}.ipynb", within=within)
     assert names["memory"].closed
 
 

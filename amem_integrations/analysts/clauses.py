@@ -92,7 +92,6 @@ _QUESTION = re.compile(r"[?？][\"'”’)]*\s*$")
 _ENGLISH_NOT = re.compile(r"\b(ca|wo|sha)?(\w*?)n['’]t\b")
 _SHORTENED = re.compile(r"['’](?:s|re|m|ve|d|ll)\b")
 _AT = frozenset({"at", "um", "las"})
-_EVENING = re.compile(r" (?:in the evening|in the afternoon|de la tarde|abends|du soir)\b")
 _PROPER_MONTH = frozenset({"may", "march", "mar", "jan", "dec", "mai", "mars", "marz", "sept"})
 _DAYS = {word: ago for ago, alternatives in DAYS_AGO.items() for word in alternatives.split("|")}
 _CJK_DAYS = {"昨天": "1", "前天": "2", "今天": "0", "明天": "-1", "后天": "-2"}

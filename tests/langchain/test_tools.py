@@ -2,7 +2,6 @@
 
 import logging
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,20 +13,14 @@ from langchain_tests.unit_tests import ToolsUnitTests
 from amem_integrations import AgenticMemory, Note
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.langchain import create_memory_tools
-from tests.support import emptied, notes_in, open_memory
+from tests.support import notes_in
 
 UNKNOWN = "6f0e9a3e-5d0c-5b7e-9d55-0a6d656d6e6f"
 
 
-@pytest.fixture(scope="module")
-def opened() -> Iterator[AgenticMemory]:
-    with open_memory(formation="off") as memory:
-        yield memory
-
-
 @pytest.fixture
-def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
-    yield from emptied(opened)
+def memory(raw_memory: AgenticMemory) -> AgenticMemory:
+    return raw_memory
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from amem_integrations import AgenticMemory
 from amem_integrations.core.filters import match
 from amem_integrations.core.io import run
 from amem_integrations.langgraph import AMemStore
-from tests.support import chat_model, emptied, io_of, open_memory, parts_of
+from tests.support import chat_model, io_of, open_memory, parts_of
 
 
 @pytest.fixture(scope="module")
@@ -29,15 +29,3 @@ def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
 def store(memory: AgenticMemory) -> AMemStore:
     """A store that indexes "text" and forms notes before `put` returns."""
     return AMemStore(memory, index={"fields": ["text"]}, formation="inline")
-
-
-@pytest.fixture(scope="module")
-def opened_without_model() -> Iterator[AgenticMemory]:
-    with open_memory(formation="off") as memory:
-        yield memory
-
-
-@pytest.fixture
-def plain_memory(opened_without_model: AgenticMemory) -> Iterator[AgenticMemory]:
-    """A memory without a model."""
-    yield from emptied(opened_without_model)

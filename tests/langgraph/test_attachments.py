@@ -107,39 +107,39 @@ def test_parts_of_a_text_stand_apart_where_something_was_between_them() -> None:
 
 
 def test_attachments_are_counted_and_nothing_else_of_them_is_stored(
-    plain_memory: AgenticMemory,
+    raw_memory: AgenticMemory,
 ) -> None:
-    alone = plain_memory.admin.health().get("attachments.alone", 0)
+    alone = raw_memory.admin.health().get("attachments.alone", 0)
     blocks = [block for block, _ in BLOCKS]
-    tell(plain_memory, text("My boat"), *blocks)
+    tell(raw_memory, text("My boat"), *blocks)
     # A picture alone is no note.
-    tell(plain_memory, blocks[0])
-    assert plain_memory.admin.health()["attachments.alone"] == alone + 1
+    tell(raw_memory, blocks[0])
+    assert raw_memory.admin.health()["attachments.alone"] == alone + 1
     counts = {"image": 7, "audio": 1, "file": 4, "video": 2}
-    assert remembered(plain_memory) == {"My boat": {"attachments": counts}, "A boat.": {}}
-    stored = "".join(plain_memory.admin.export("calvin"))
+    assert remembered(raw_memory) == {"My boat": {"attachments": counts}, "A boat.": {}}
+    stored = "".join(raw_memory.admin.export("calvin"))
     assert PNG not in stored
     assert "example.org" not in stored
 
 
 def test_a_captioner_says_what_a_picture_shows_and_pictures_can_be_asked_for(
-    plain_memory: AgenticMemory,
+    raw_memory: AgenticMemory,
 ) -> None:
     def caption(attachment: Attachment) -> str:
         return f"a red boat, {attachment.mime_type}"
 
-    tell(plain_memory, text("Look"), BLOCKS[0][0], captioner=caption)
-    plain_memory.add("A boat without a picture", namespace="calvin")
+    tell(raw_memory, text("Look"), BLOCKS[0][0], captioner=caption)
+    raw_memory.add("A boat without a picture", namespace="calvin")
     pictures = {"metadata.attachments.image": {"$gte": 1}}
-    [hit] = plain_memory.search("boat", namespace="calvin", filter=pictures)
+    [hit] = raw_memory.search("boat", namespace="calvin", filter=pictures)
     assert hit.note.content == "Look\n\n[image: a red boat, image/png]"
-    tell(plain_memory, text("My boat has sails"), BLOCKS[0][0], split_turns=True, captioner=caption)
-    assert any(each.startswith("My boat has sails\n\n[image") for each in remembered(plain_memory))
+    tell(raw_memory, text("My boat has sails"), BLOCKS[0][0], split_turns=True, captioner=caption)
+    assert any(each.startswith("My boat has sails\n\n[image") for each in remembered(raw_memory))
 
 
 @pytest.mark.parametrize("waits", [False, True])
 async def test_what_a_model_says_of_a_picture_is_not_streamed_to_the_user(
-    plain_memory: AgenticMemory, waits: bool
+    raw_memory: AgenticMemory, waits: bool
 ) -> None:
     seer = ScriptedChatModel(["a red boat"], after="repeat")
 
@@ -150,31 +150,29 @@ async def test_what_a_model_says_of_a_picture_is_not_streamed_to_the_user(
         return str((await seer.ainvoke("?")).text)
 
     captioner = acaption if waits else caption
-    middleware = AMemMiddleware(plain_memory, namespace="calvin", tools=False, captioner=captioner)
+    middleware = AMemMiddleware(raw_memory, namespace="calvin", tools=False, captioner=captioner)
     chat = create_agent(ScriptedChatModel(["Nice."], after="repeat"), middleware=[middleware])
     asked: Any = {"messages": [HumanMessage([BLOCKS[0][0]])]}
     streamed = [part.text async for part, _ in chat.astream(asked, stream_mode="messages")]
     streamed += [part.text for part, _ in chat.stream(asked, stream_mode="messages")]
     assert "".join(streamed) == "Nice." * 2
-    assert "[image: a red boat]" in remembered(plain_memory)
+    assert "[image: a red boat]" in remembered(raw_memory)
 
 
-def test_a_captioner_that_fails_fails_no_turn(plain_memory: AgenticMemory) -> None:
+def test_a_captioner_that_fails_fails_no_turn(raw_memory: AgenticMemory) -> None:
     def fail(attachment: Attachment) -> str:
         raise RuntimeError
 
-    tell(plain_memory, text("My boat"), BLOCKS[0][0], captioner=fail)
-    assert "My boat" in remembered(plain_memory)
-    assert plain_memory.admin.health()["captions.failed"] == 1
+    tell(raw_memory, text("My boat"), BLOCKS[0][0], captioner=fail)
+    assert "My boat" in remembered(raw_memory)
+    assert raw_memory.admin.health()["captions.failed"] == 1
 
 
-def test_a_picture_that_the_assistant_made_is_told(plain_memory: AgenticMemory) -> None:
+def test_a_picture_that_the_assistant_made_is_told(raw_memory: AgenticMemory) -> None:
     graph = create_memory_graph(
-        plain_memory, namespace="calvin", captioner=lambda attachment: "a drawing of a boat"
+        raw_memory, namespace="calvin", captioner=lambda attachment: "a drawing of a boat"
     )
     drawn = AIMessage([{"type": "image", "base64": PNG, "mime_type": "image/png"}])
     graph.invoke({"messages": [HumanMessage("Draw my boat"), drawn]})
-    [note] = [
-        each for each in plain_memory.recent(namespace="calvin") if each.speaker == "assistant"
-    ]
+    [note] = [each for each in raw_memory.recent(namespace="calvin") if each.speaker == "assistant"]
     assert note.content == "[image: a drawing of a boat]"

@@ -34,10 +34,10 @@ from tests.support import EMBEDDER, chat_model, open_memory, wiring_of
 
 @pytest.mark.parametrize("form", ["sync", "async", "loops"])
 def test_a_second_thread_of_the_user_recalls_the_first_and_nobody_else_does(
-    plain_memory: AgenticMemory, form: str
+    raw_memory: AgenticMemory, form: str
 ) -> None:
     model = answers("Noted.", "It is Susie.", "I do not know.")
-    chat = agent(plain_memory, model)
+    chat = agent(raw_memory, model)
     turns = [
         (said(TOLD), config("calvin", "monday")),
         (said(ASKED), config("calvin", "tuesday")),
@@ -60,11 +60,11 @@ def test_a_second_thread_of_the_user_recalls_the_first_and_nobody_else_does(
 
 
 async def test_recalled_text_is_in_the_system_message_and_nowhere_else(
-    plain_memory: AgenticMemory,
+    raw_memory: AgenticMemory,
 ) -> None:
-    plain_memory.add("The secret word is xyzzy", namespace=CALVIN)
+    raw_memory.add("The secret word is xyzzy", namespace=CALVIN)
     model = answers("I know it.")
-    chat = agent(plain_memory, model)
+    chat = agent(raw_memory, model)
     streamed = [
         part
         async for part in chat.astream(
@@ -87,9 +87,9 @@ async def test_recalled_text_is_in_the_system_message_and_nowhere_else(
     assert "xyzzy" not in held
 
 
-async def test_users_who_talk_at_once_do_not_mix(plain_memory: AgenticMemory) -> None:
+async def test_users_who_talk_at_once_do_not_mix(raw_memory: AgenticMemory) -> None:
     model = ScriptedChatModel(lambda messages: "Fine.", latency=0.02)
-    chat = agent(plain_memory, model)
+    chat = agent(raw_memory, model)
     users = [f"user-{n}" for n in range(6)]
     for text in ("My code word is {}", "What is my code word?"):
         await asyncio.gather(
@@ -99,26 +99,26 @@ async def test_users_who_talk_at_once_do_not_mix(plain_memory: AgenticMemory) ->
             )
         )
     for user in users:
-        contents = {note.content for note in plain_memory.recent(namespace=("users", user))}
+        contents = {note.content for note in raw_memory.recent(namespace=("users", user))}
         assert contents == {f"My code word is {user}", "What is my code word?", "Fine."}
     recalled = [system_text(call.messages) for call in model.calls[len(users) :]]
     assert all(sum(user in text for user in users) == 1 for text in recalled)
 
 
-def test_notes_that_the_chat_shows_are_not_recalled(plain_memory: AgenticMemory) -> None:
+def test_notes_that_the_chat_shows_are_not_recalled(raw_memory: AgenticMemory) -> None:
     model = answers("Noted.", "Susie.")
-    chat = agent(plain_memory, model)
+    chat = agent(raw_memory, model)
     chat.invoke(said(TOLD), config("calvin", "monday"))
     chat.invoke(said(ASKED), config("calvin", "monday"))
     assert "Susie" in other_text(model.calls[1].messages)
     assert system_text(model.calls[1].messages) == ""
 
 
-def test_turns_of_a_thread_are_counted(plain_memory: AgenticMemory) -> None:
-    chat = agent(plain_memory, answers("Noted.", "Susie."))
+def test_turns_of_a_thread_are_counted(raw_memory: AgenticMemory) -> None:
+    chat = agent(raw_memory, answers("Noted.", "Susie."))
     for thread in ("monday", "tuesday", "monday"):
         chat.invoke(said(f"{TOLD}, said on {thread}"), config("calvin", thread))
-    notes = plain_memory.recent(namespace=CALVIN)[::-1]
+    notes = raw_memory.recent(namespace=CALVIN)[::-1]
     counted = [(note.session, note.sequence) for note in notes]
     monday, tuesday = (
         [sequence for session, sequence in counted if session == thread]
@@ -128,18 +128,18 @@ def test_turns_of_a_thread_are_counted(plain_memory: AgenticMemory) -> None:
     assert tuesday == [0, 1]
 
 
-def test_a_turn_recalls_once_and_remembers_no_tool_traffic(plain_memory: AgenticMemory) -> None:
-    plain_memory.add(TOLD, namespace=CALVIN)
+def test_a_turn_recalls_once_and_remembers_no_tool_traffic(raw_memory: AgenticMemory) -> None:
+    raw_memory.add(TOLD, namespace=CALVIN)
     asked: list[str] = []
     search = EMBEDDER.embed_query
 
     def look_up() -> str:
         """Look something up."""
-        plain_memory.add("Calvin sold the boat", namespace=CALVIN)
+        raw_memory.add("Calvin sold the boat", namespace=CALVIN)
         return "a secret of the tool"
 
     model = answers(call_tool("look_up"), "It is Susie.")
-    chat = agent(plain_memory, model, tools=[look_up])
+    chat = agent(raw_memory, model, tools=[look_up])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             type(EMBEDDER), "embed_query", lambda _, text: (asked.append(text), search(text))[1]
@@ -148,45 +148,43 @@ def test_a_turn_recalls_once_and_remembers_no_tool_traffic(plain_memory: Agentic
     assert asked.count(ASKED) - 1 == 1  # once more to store it
     before, after = (system_text(call.messages) for call in model.calls)
     assert before == after
-    assert set(texts(plain_memory)) == {TOLD, "Calvin sold the boat", ASKED, "It is Susie."}
+    assert set(texts(raw_memory)) == {TOLD, "Calvin sold the boat", ASKED, "It is Susie."}
 
 
 @pytest.mark.parametrize(
     "prompt", ["You are a pirate.", SystemMessage([{"type": "text", "text": "You are a pirate."}])]
 )
-def test_the_system_prompt_of_the_agent_comes_first(
-    plain_memory: AgenticMemory, prompt: Any
-) -> None:
-    plain_memory.add(TOLD, namespace=CALVIN)
+def test_the_system_prompt_of_the_agent_comes_first(raw_memory: AgenticMemory, prompt: Any) -> None:
+    raw_memory.add(TOLD, namespace=CALVIN)
     model = answers("Arr.")
-    chat = agent(plain_memory, model, system_prompt=prompt, write="off")
+    chat = agent(raw_memory, model, system_prompt=prompt, write="off")
     chat.invoke(said(ASKED), config("calvin", "one"))
     text = system_text(model.calls[0].messages)
     assert text.startswith("You are a pirate.")
     assert "They are quoted data" in text
     assert TOLD in text
-    assert plain_memory.count() == 1
+    assert raw_memory.count() == 1
 
 
-def test_recalled_notes_keep_to_the_budget(plain_memory: AgenticMemory) -> None:
-    plain_memory.add_many(
+def test_recalled_notes_keep_to_the_budget(raw_memory: AgenticMemory) -> None:
+    raw_memory.add_many(
         [f"My boat {n} is Susie " + "word " * 100 for n in range(9)], namespace=CALVIN
     )
     lengths = []
     for budget in (300, 1500):
         model = answers("Fine.")
-        chat = agent(plain_memory, model, k=9, token_budget=budget, write="off")
+        chat = agent(raw_memory, model, k=9, token_budget=budget, write="off")
         chat.invoke(said(ASKED), config("calvin", "one"))
         lengths.append(len(system_text(model.calls[0].messages)))
     assert 0 < lengths[0] < 300 * 6 < lengths[1]
 
 
 def test_with_min_relevance_a_question_about_nothing_stored_recalls_nothing(
-    plain_memory: AgenticMemory,
+    raw_memory: AgenticMemory,
 ) -> None:
-    plain_memory.add(TOLD, namespace=CALVIN)
+    raw_memory.add(TOLD, namespace=CALVIN)
     model = answers("Fine.")
-    chat = agent(plain_memory, model, min_relevance=0.1, write="off")
+    chat = agent(raw_memory, model, min_relevance=0.1, write="off")
     for asked in (ASKED, "Which wombats live in Tasmania?"):
         chat.invoke(said(asked), config("calvin", asked))
     related, unrelated = (system_text(call.messages) for call in model.calls)
@@ -232,33 +230,33 @@ async def test_after_agent_forms_before_the_reply_is_returned() -> None:
     ],
 )
 def test_a_message_is_known_again_by_its_id_in_its_thread(
-    plain_memory: AgenticMemory, about: Any, reply: Any, threads: tuple[str, str], notes: int
+    raw_memory: AgenticMemory, about: Any, reply: Any, threads: tuple[str, str], notes: int
 ) -> None:
-    chat = agent(plain_memory, answers(reply))
+    chat = agent(raw_memory, answers(reply))
     for thread in threads:
         chat.invoke(said("ok", **about), config("calvin", thread))
-    assert plain_memory.count(CALVIN) == notes
+    assert raw_memory.count(CALVIN) == notes
 
 
 def test_messages_that_no_note_can_hold_do_not_keep_the_answer_out(
-    plain_memory: AgenticMemory,
+    raw_memory: AgenticMemory,
 ) -> None:
-    chat = agent(plain_memory, answers("Fine."))
-    before = plain_memory.admin.health().get("langgraph.remember.unusable", 0)
+    chat = agent(raw_memory, answers("Fine."))
+    before = raw_memory.admin.health().get("langgraph.remember.unusable", 0)
     picture: Any = [{"type": "image", "url": "https://example.org/boat.png"}]
     chat.invoke(said("\u200b"), config("calvin", "one"))
     chat.invoke({"messages": [HumanMessage(picture)]}, config("calvin", "two"))
-    assert texts(plain_memory) == ["Fine.", "Fine."]
-    assert plain_memory.admin.health()["langgraph.remember.unusable"] == before + 1
+    assert texts(raw_memory) == ["Fine.", "Fine."]
+    assert raw_memory.admin.health()["langgraph.remember.unusable"] == before + 1
 
 
 def test_a_summary_of_the_chat_is_not_remembered_as_words_of_the_user(
-    plain_memory: AgenticMemory,
+    raw_memory: AgenticMemory,
 ) -> None:
     summary = HumanMessage("Summary: boats", additional_kwargs={"lc_source": "summarization"})
-    chat = agent(plain_memory, answers("Fine."))
+    chat = agent(raw_memory, answers("Fine."))
     chat.invoke({"messages": [summary, HumanMessage(TOLD)]}, config("calvin", "one"))
-    assert texts(plain_memory) == [TOLD, "Fine."]
+    assert texts(raw_memory) == [TOLD, "Fine."]
 
 
 class Ending(AgentMiddleware):
@@ -267,18 +265,18 @@ class Ending(AgentMiddleware):
         return {"jump_to": "end"}
 
 
-def test_a_turn_that_another_middleware_ends_is_remembered(plain_memory: AgenticMemory) -> None:
-    middleware = [AMemMiddleware(plain_memory, namespace=CALVIN), Ending()]
+def test_a_turn_that_another_middleware_ends_is_remembered(raw_memory: AgenticMemory) -> None:
+    middleware = [AMemMiddleware(raw_memory, namespace=CALVIN), Ending()]
     create_agent(answers("never"), [], middleware=middleware).invoke(said(TOLD))
-    assert texts(plain_memory) == [TOLD]
+    assert texts(raw_memory) == [TOLD]
 
 
-def test_a_split_turn_is_remembered_idea_by_idea(plain_memory: AgenticMemory) -> None:
+def test_a_split_turn_is_remembered_idea_by_idea(raw_memory: AgenticMemory) -> None:
     model = answers("ok, thanks", "Sure!", "I do not know.")
-    chat = agent(plain_memory, model, split_turns=True)
+    chat = agent(raw_memory, model, split_turns=True)
     kayak, sink = "I bought a red kayak in Kiel.", "By the way, the plumber fixed the sink."
     chat.invoke(said(f"{kayak} {sink}"), config("calvin", "monday"))
-    notes = {note.content: note for note in plain_memory.recent(namespace=CALVIN)}
+    notes = {note.content: note for note in raw_memory.recent(namespace=CALVIN)}
     assert notes.keys() == {kayak, sink, "ok, thanks"}
     assert notes["ok, thanks"].status is Status.PLAIN
     assert notes[kayak].source_id == notes[sink].source_id is not None
@@ -325,8 +323,8 @@ async def test_a_memory_that_is_down_does_not_fail_the_reply(
     assert events["langgraph.recall.failed"] == events["langgraph.remember.failed"] == 2
 
 
-def test_a_model_that_fails_fails_as_it_would_without_memory(plain_memory: AgenticMemory) -> None:
-    chat = agent(plain_memory, answers(ConnectionError("no model")))
+def test_a_model_that_fails_fails_as_it_would_without_memory(raw_memory: AgenticMemory) -> None:
+    chat = agent(raw_memory, answers(ConnectionError("no model")))
     with pytest.raises(ConnectionError, match="no model"):
         chat.invoke(said(TOLD), config("calvin", "one"))
-    assert plain_memory.count() == 0
+    assert raw_memory.count() == 0

@@ -33,37 +33,37 @@ from tests.support import chat_model, io_of, open_memory
 # -- tools -------------------------------------------------------------------------------------
 
 
-def test_the_agent_can_search_and_manage_its_memory(plain_memory: AgenticMemory) -> None:
+def test_the_agent_can_search_and_manage_its_memory(raw_memory: AgenticMemory) -> None:
     model = answers(
         call_tool("manage_memory", content="Calvin's boat is Susie", action="create"),
         "Noted.",
         call_tool("search_memory", query="boat"),
         "It is Susie.",
     )
-    chat = agent(plain_memory, model, write="off")
+    chat = agent(raw_memory, model, write="off")
     chat.invoke(said("Remember my boat, Susie"), config("calvin", "one"))
     done = chat.invoke(said("Search for my boat"), config("calvin", "two"))
     assert "Calvin's boat is Susie" in done["messages"][-2].content
-    assert texts(plain_memory) == ["Calvin's boat is Susie"]
+    assert texts(raw_memory) == ["Calvin's boat is Susie"]
     offered = [tool["function"]["name"] for tool in model.calls[0].kwargs["tools"]]
     assert offered == ["search_memory", "manage_memory"]
     plain = answers("Fine.")
-    agent(plain_memory, plain, tools=(), namespace="calvin").invoke(
+    agent(raw_memory, plain, tools=(), namespace="calvin").invoke(
         said(TOLD), config("calvin", "one")
     )
-    without = AMemMiddleware(plain_memory, namespace="calvin", tools=False)
+    without = AMemMiddleware(raw_memory, namespace="calvin", tools=False)
     create_agent(plain, [], middleware=[without]).invoke(said(TOLD))
     assert ["tools" in call.kwargs for call in plain.calls] == [True, False]
 
 
 def test_a_model_that_cannot_call_tools_is_offered_only_those_of_others(
-    plain_memory: AgenticMemory, caplog: pytest.LogCaptureFixture
+    raw_memory: AgenticMemory, caplog: pytest.LogCaptureFixture
 ) -> None:
     replies = [AIMessage("Noted."), AIMessage("Susie.")]
-    chat = agent(plain_memory, GenericFakeChatModel(messages=iter(replies)))
+    chat = agent(raw_memory, GenericFakeChatModel(messages=iter(replies)))
     for text in (TOLD, ASKED):
         chat.invoke(said(text), config("calvin", text))
-    assert texts(plain_memory) == [TOLD, "Noted.", ASKED, "Susie."]
+    assert texts(raw_memory) == [TOLD, "Noted.", ASKED, "Susie."]
     [warning] = [each for each in caplog.messages if "cannot call tools" in each]
     assert "GenericFakeChatModel" in warning
     assert "tools=False" in warning
@@ -72,7 +72,7 @@ def test_a_model_that_cannot_call_tools_is_offered_only_those_of_others(
         """The time."""
         return "noon"
 
-    chat = agent(plain_memory, GenericFakeChatModel(messages=iter(replies)), tools=[clock])
+    chat = agent(raw_memory, GenericFakeChatModel(messages=iter(replies)), tools=[clock])
     with pytest.raises(NotImplementedError):
         chat.invoke(said(TOLD), config("calvin", "one"))
 
@@ -87,24 +87,24 @@ class Context:
 
 @pytest.mark.parametrize("namespace", [USERS, lambda run: ("users", run.context.user_id)])
 def test_the_context_of_the_run_may_name_the_user(
-    plain_memory: AgenticMemory, namespace: Any
+    raw_memory: AgenticMemory, namespace: Any
 ) -> None:
-    chat = agent(plain_memory, answers("Fine."), namespace=namespace, context_schema=Context)
+    chat = agent(raw_memory, answers("Fine."), namespace=namespace, context_schema=Context)
     thread: Any = {"configurable": {"thread_id": "one"}}
     chat.invoke(said(TOLD), thread, context=Context("calvin"))
-    assert plain_memory.count(CALVIN) == 2
+    assert raw_memory.count(CALVIN) == 2
 
 
-async def test_without_a_user_no_model_is_asked(plain_memory: AgenticMemory) -> None:
+async def test_without_a_user_no_model_is_asked(raw_memory: AgenticMemory) -> None:
     model = answers("Fine.")
-    chat = agent(plain_memory, model)
+    chat = agent(raw_memory, model)
     thread: Any = {"configurable": {"thread_id": "one"}}
     with pytest.raises(InvalidInputError, match="user_id"):
         chat.invoke(said(TOLD), thread)
     with pytest.raises(InvalidInputError, match="user_id"):
         await chat.ainvoke(said(TOLD), thread)
     assert model.calls == []
-    assert plain_memory.count() == 0
+    assert raw_memory.count() == 0
 
 
 # -- review and arguments ----------------------------------------------------------------------
@@ -140,10 +140,10 @@ def test_a_review_stops_before_the_commit(approved: bool) -> None:
     ],
 )
 def test_an_invalid_argument_is_refused(
-    plain_memory: AgenticMemory, wrong: dict[str, Any], reason: str
+    raw_memory: AgenticMemory, wrong: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=reason):
-        AMemMiddleware(plain_memory, namespace=USERS, **wrong)
+        AMemMiddleware(raw_memory, namespace=USERS, **wrong)
 
 
 # -- feedback ----------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def test_an_answer_is_not_held_up_by_a_report_that_fails(
     assert lesson.admin.health()["langgraph.feedback.failed"] == 1
 
 
-def test_without_a_policy_nothing_is_reported(plain_memory: AgenticMemory) -> None:
-    plain_memory.add(LESSON, namespace=CALVIN)
-    ask(plain_memory, ANSWER)
-    assert reported(plain_memory) == []
+def test_without_a_policy_nothing_is_reported(raw_memory: AgenticMemory) -> None:
+    raw_memory.add(LESSON, namespace=CALVIN)
+    ask(raw_memory, ANSWER)
+    assert reported(raw_memory) == []

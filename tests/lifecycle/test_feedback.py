@@ -14,7 +14,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.feedback import used_in
 from amem_integrations.stores.uses import all_uses, queries_of
 from tests.lifecycle.days import START as NOW
-from tests.support import EMBEDDER, again, emptied, io_of, open_memory
+from tests.support import EMBEDDER, again, emptied, io_of
 
 TEXTS = ("The redis cache evicts by LRU.", "The violin lesson is on Tuesday.", "Rent is due.")
 
@@ -27,16 +27,10 @@ def reports(memory: AgenticMemory) -> int:
     return run(io_of(memory).engine.count(match("kind", "use")))
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[AgenticMemory]:
-    with open_memory(formation="off") as memory:
-        yield memory
-
-
 @pytest.fixture
-def memory(shared: AgenticMemory) -> Iterator[AgenticMemory]:
-    yield from emptied(shared)
-    assert reports(shared) == 0
+def memory(opened_raw: AgenticMemory) -> Iterator[AgenticMemory]:
+    yield from emptied(opened_raw)
+    assert reports(opened_raw) == 0
 
 
 def test_a_report_keeps_who_was_used_when_and_for_what(memory: AgenticMemory) -> None:

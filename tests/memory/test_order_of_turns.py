@@ -1,6 +1,5 @@
 """Turns without a sequence: their memory counts them, session by session."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,7 +15,7 @@ from amem_integrations.memory.operations import add
 from amem_integrations.stores.expiry import LiveEngine
 from amem_integrations.testing import HashEmbedder
 from tests.memory.test_turns import TWO_IDEAS
-from tests.support import emptied, io_of, open_memory, wiring_of
+from tests.support import io_of, open_memory, wiring_of
 
 START = datetime(2026, 3, 2, 9)
 TALK = (
@@ -28,15 +27,9 @@ TALK = (
 )
 
 
-@pytest.fixture(scope="module")
-def opened() -> Iterator[AgenticMemory]:
-    with open_memory(formation="off") as memory:
-        yield memory
-
-
 @pytest.fixture
-def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
-    yield from emptied(opened)
+def memory(raw_memory: AgenticMemory) -> AgenticMemory:
+    return raw_memory
 
 
 def places(notes: Any) -> list[int | None]:

@@ -1,10 +1,8 @@
 """Whatever is said in whatever order, add_turn loses nothing of it and says nothing twice."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +12,6 @@ from amem_integrations.analysts.terms import Corpus
 from amem_integrations.core.note import make_note
 from amem_integrations.core.values import is_blank
 from amem_integrations.formation.segments import spans
-from tests.support import open_memory
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -61,12 +58,6 @@ def _is_storable(text: str) -> bool:
     return True
 
 
-@pytest.fixture(scope="module")
-def opened() -> Iterator[AgenticMemory]:
-    with open_memory(formation="off") as memory:
-        yield memory
-
-
 def fresh(memory: AgenticMemory) -> AgenticMemory:
     memory.admin.forget_namespace("default")
     return memory
@@ -102,8 +93,10 @@ def test_spans_are_stretches_of_the_turn_in_order_and_hold_all_of_it(
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(talks)
-def test_all_of_a_talk_is_stored_once(opened: AgenticMemory, talk: list[dict[str, Any]]) -> None:
-    memory = fresh(opened)
+def test_all_of_a_talk_is_stored_once(
+    opened_raw: AgenticMemory, talk: list[dict[str, Any]]
+) -> None:
+    memory = fresh(opened_raw)
     first = [memory.add_turn(**turn) for turn in talk]
     stored = {note.id: note for note in memory.recent(limit=1000)}
     for turn, result in zip(talk, first, strict=True):
@@ -126,9 +119,9 @@ def test_all_of_a_talk_is_stored_once(opened: AgenticMemory, talk: list[dict[str
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(talks, st.data())
 def test_whatever_of_a_talk_is_forgotten_the_rest_stays_whole(
-    opened: AgenticMemory, talk: list[dict[str, Any]], data: st.DataObject
+    opened_raw: AgenticMemory, talk: list[dict[str, Any]], data: st.DataObject
 ) -> None:
-    memory = fresh(opened)
+    memory = fresh(opened_raw)
     notes = {note.id: note for turn in talk for note in memory.add_turn(**turn).notes}
     gone = data.draw(st.sampled_from(sorted(notes)))
     memory.forget(gone)

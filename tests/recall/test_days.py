@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from amem_integrations import AgenticMemory
-from tests.support import emptied, open_memory
+from tests.support import open_memory
 
 HAWAII = timezone(timedelta(hours=-10))
 AT = datetime(2026, 12, 1, 10, tzinfo=ZoneInfo("Europe/Berlin"))  # a Tuesday
@@ -36,15 +36,9 @@ def diary() -> Iterator[AgenticMemory]:
         yield memory
 
 
-@pytest.fixture(scope="module")
-def opened() -> Iterator[AgenticMemory]:
-    with open_memory(formation="off") as memory:
-        yield memory
-
-
 @pytest.fixture
-def memory(opened: AgenticMemory) -> Iterator[AgenticMemory]:
-    yield from emptied(opened)
+def memory(raw_memory: AgenticMemory) -> AgenticMemory:
+    return raw_memory
 
 
 def share(diary: AgenticMemory, query: str, first: int, end: int) -> float:
