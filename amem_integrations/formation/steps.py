@@ -23,7 +23,13 @@ from amem_integrations.core.analysis import (
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import Note, Status
 from amem_integrations.core.usage import Account
-from amem_integrations.errors import AMemError, AnalysisError, ModelUnavailableError, loggable
+from amem_integrations.errors import (
+    AMemError,
+    AnalysisError,
+    ModelUnavailableError,
+    StoreClosedError,
+    loggable,
+)
 from amem_integrations.formation.candidates import background, turns_before
 from amem_integrations.formation.state import (
     CandidateRef,
@@ -254,9 +260,10 @@ def failure(error: Exception) -> Outcome:
     """The outcome of a formation that raised `error`; the note stays raw and keeps the reason."""
     ours = isinstance(error, AnalysisError)
     reason = error.reason if ours else type(error).__name__
-    _LOG.warning(
-        "An analysis failed (%s); the note stays as it is.", reason if ours else loggable(error)
-    )
+    # Closing a memory does not wait for ever; who closed it need not be told.
+    level = logging.DEBUG if isinstance(error, StoreClosedError) else logging.WARNING
+    told = reason if ours else loggable(error)
+    _LOG.log(level, "An analysis failed (%s); the note stays as it is.", told)
     _LOG.debug("Why.", exc_info=error)
     # Errors of others may quote content or keys.
     text = f"{reason}: {error}" if isinstance(error, AMemError) else reason
