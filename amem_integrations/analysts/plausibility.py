@@ -17,7 +17,7 @@ IMPLAUSIBLE = "implausible"
 _COMPARED_CHARS = 4000
 # A text of fewer telling words, such as "Yes, the blue one", is described in the words of others.
 _FEW = 3
-_MOST = 0.5
+_MUCH = 0.5
 
 
 def require_own(
@@ -39,9 +39,10 @@ def require_own(
     known |= {other.id: (answer.context, answer.keywords) for other, answer in said}
     for other in (*others, *(other for other, _ in said)):
         theirs = len(told & _telling(other.content))
-        if theirs <= own or other.content == note.content:
+        # A constant description has no two words of any note.
+        if theirs <= own or theirs < 2 or other.content == note.content:
             continue
-        alien = own == 0 and len(text) >= _FEW and theirs >= max(2, _MOST * len(told))
+        alien = own == 0 and len(text) >= _FEW and theirs >= _MUCH * len(told)
         if alien or _is_repeated(proposal, *known[other.id]):
             raise UnusableAnswerError(
                 'it describes another note than the one asked about: describe the text of "new"',
