@@ -26,7 +26,7 @@ METHODS: Mapping[str, str] = {
     **{name: name for name in ("search", "match", "fullmatch")},
 }
 ALL = frozenset({"search", "sub", "fullmatch"})
-SIZE, LARGEST = 1000, 16_000
+SIZE, LARGEST = 2000, 16_000
 SLOW = 0.05
 """Seconds of CPU; what takes less is no harm, however it grows."""
 GIVEN_UP = 0.5
@@ -279,7 +279,7 @@ def _slow(pattern: re.Pattern[str], method: str, text: Callable[[int], str]) -> 
     run: Callable[[str], Any] = (lambda each: call("", each)) if method == "sub" else call
     seen = 0.0
     for size in (SIZE, LARGEST):
-        if size == LARGEST and seen < SLOW / 200:
+        if size == LARGEST and seen < SLOW / 50:
             return None
         started = time.thread_time()
         if _cpu(run, text(size), runs=1) == GIVEN_UP:
