@@ -9,6 +9,7 @@ from statistics import median
 
 from amem_integrations.analysts import terms, words
 from amem_integrations.analysts.note_types import is_question
+from amem_integrations.analysts.readings import reading_of, without_data
 from amem_integrations.analysts.statements import compare_notes
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.analysts.words import NAME, Word
@@ -95,7 +96,8 @@ def _matter(
     candidate: Candidate, own: Sequence[Word], usual: float, corpus: Corpus, chinese: bool
 ) -> LinkProposal | None:
     """Return a link to the candidate, if words and nearness together suffice."""
-    both = words.occurring([word.key for word in own], candidate.note.content)
+    read = reading_of(candidate.note).keys
+    both = words.occurring([word.key for word in own], candidate.note.content, read)
     shared = [word for word in own if word.key in both]
     evidence = sum(min(word.weight, NAME) * corpus.rarity(word.key) ** 2 for word in shared)
     by_words = evidence / (evidence + 1)
@@ -124,7 +126,7 @@ def _usual_similarities(candidates: Sequence[Candidate]) -> dict[str, float]:
     Embedders differ in scale, and one that does not know a script finds all its texts alike, so
     a candidate is compared with the others in its script. Too few of them tell nothing.
     """
-    scripts = {each.note.id: words.script(each.note.content) for each in candidates}
+    scripts = {each.note.id: reading_of(each.note).script for each in candidates}
     usual: dict[str, float] = {}
     for candidate in candidates:
         script = scripts[candidate.note.id]
@@ -156,9 +158,10 @@ def _turn_before(subject: Subject) -> Note | None:
     else:
         before = [each for each in turns if each.created_at < note.created_at]
     last = max(before, key=lambda each: (each.created_at, each.id), default=None)
-    if last is None or not words.has_matter(last.content):
+    if last is None:
         return None
-    return last
+    last = without_data(last)
+    return last if words.has_matter(last.content) else None
 
 
 def _sequence(before: Note, chinese: bool) -> LinkProposal:

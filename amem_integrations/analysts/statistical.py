@@ -4,14 +4,13 @@ Keywords are the salient terms of a note, links follow from nearness, shared rar
 order of a conversation, and a neighbour evolves by taking in terms. Deterministic.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
 
 from amem_integrations.analysts import terms, words
 from amem_integrations.analysts.links import SEQUENCE, SHARED_WORDS, propose_links, quoted
 from amem_integrations.analysts.note_types import NOTE_TYPES, note_type_of
+from amem_integrations.analysts.readings import reading_of, without_data
 from amem_integrations.analysts.sentences import sentence_texts
 from amem_integrations.analysts.terms import Corpus, Term
 from amem_integrations.core.analysis import (
@@ -25,7 +24,6 @@ from amem_integrations.core.analysis import (
 )
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import CONTRADICTS, Note, clean_terms, clean_text
-from amem_integrations.core.values import readable
 from amem_integrations.errors import AnalysisError
 
 __all__ = ["StatisticalAnalyst"]
@@ -64,7 +62,8 @@ class StatisticalAnalyst:
     async def construct(self, io: IO, subject: Subject) -> Understanding:
         """Return up to 5 keywords, up to 3 tags and one sentence of the note."""
         subject = _readable(subject)
-        return _understanding(subject.note, _corpus(subject))
+        corpus = _corpus(subject)
+        return _understanding(subject.note, _salient(subject.note, corpus), corpus)
 
     async def link(self, io: IO, subject: Subject) -> list[LinkProposal]:
         """Return links to candidates of the same matter, and to the turn just before."""
@@ -76,15 +75,17 @@ class StatisticalAnalyst:
     ) -> list[Evolution]:
         """Return the terms by which the neighbours in `links` are now known."""
         subject = _readable(subject)
-        return _evolutions(subject, links, _corpus(subject))
+        corpus = _corpus(subject)
+        return _evolutions(subject, links, _salient(subject.note, corpus), corpus)
 
     async def fuse(self, io: IO, subject: Subject) -> Judgement:
         """Return all three."""
         subject = _readable(subject)
         corpus = _corpus(subject)
-        understanding = _understanding(subject.note, corpus)
+        found = _salient(subject.note, corpus)
+        understanding = _understanding(subject.note, found, corpus)
         links = propose_links(subject, corpus)
-        evolutions = _evolutions(subject, links, corpus)
+        evolutions = _evolutions(subject, links, found, corpus)
         return Judgement(understanding, tuple(links), tuple(evolutions))
 
     async def batch(self, io: IO, subjects: Sequence[Subject]) -> list[Judgement | AnalysisError]:
@@ -98,50 +99,19 @@ class StatisticalAnalyst:
         """Return None: statistics write no text of their own."""
 
 
-# A value that is indexed whole has its JSON for content. To term statistics its keys would be
-# words that all such notes share, so only the texts in it are read; of no note, encoded data.
-
-
 def _readable(subject: Subject) -> Subject:
     return Subject(
-        _read(subject.note),
-        tuple(replace(each, note=_read(each.note)) for each in subject.candidates),
-        tuple(map(_read, subject.background)),
+        without_data(subject.note),
+        tuple(replace(each, note=without_data(each.note)) for each in subject.candidates),
+        subject.background,
     )
 
 
-def _read(note: Note) -> Note:
-    content = readable(note.content)
-    return _values(note) if content == note.content else replace(note, content=content, parts=None)
-
-
-def _values(note: Note) -> Note:
-    if note.value_json is None or not note.content.startswith(("{", "[")):
-        return note
-    try:
-        value = json.loads(note.content)
-    except (ValueError, RecursionError):
-        return note
-    text = "\n".join(_texts(value))
-    return replace(note, content=text, parts=None) if text.strip() else note
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from _texts([*cast("dict[str, Any]", value).values()])
-    elif isinstance(value, list):
-        for item in cast("list[Any]", value):
-            yield from _texts(item)
-
-
 def _corpus(subject: Subject) -> Corpus:
-    return Corpus(note.content for note in subject.background)
+    return Corpus(reading_of(note).vocabulary for note in subject.background)
 
 
-def _understanding(note: Note, corpus: Corpus) -> Understanding:
-    found = _salient(note, corpus)
+def _understanding(note: Note, found: Sequence[Term], corpus: Corpus) -> Understanding:
     keywords = [term.text for term in found] or terms.symbols(note.content, MAX_KEYWORDS)
     return Understanding(
         keywords=clean_terms(keywords, MAX_KEYWORDS),
@@ -190,14 +160,13 @@ def _context(note: Note, found: Sequence[Term]) -> str:
     return text[: MAX_CONTEXT_CHARS - 1].rstrip() + "…"
 
 
-def _evolutions(subject: Subject, links: Sequence[LinkProposal], corpus: Corpus) -> list[Evolution]:
+def _evolutions(
+    subject: Subject, links: Sequence[LinkProposal], found: Sequence[Term], corpus: Corpus
+) -> list[Evolution]:
     candidates = {candidate.note.id: candidate.note for candidate in subject.candidates}
     # What a note contradicts is not to be known by the note's words.
     apart = (SEQUENCE, CONTRADICTS)
     matters = [link for link in links if link.kind not in apart and link.to in candidates]
-    if not matters:
-        return []
-    found = _salient(subject.note, corpus)
     proposals = (_evolution(candidates[link.to], link, found, corpus) for link in matters)
     return [proposal for proposal in proposals if proposal is not None]
 
@@ -210,7 +179,7 @@ def _evolution(
     Its own text supports a new term. A term that its text lacks is taken over only where the two
     notes are of the same matter.
     """
-    text = words.keys(neighbour.content[: words.MAX_TEXT_CHARS])
+    text = reading_of(neighbour).keys
     known = {key for term in (*neighbour.keywords, *neighbour.tags) for key in words.keys(term)}
     strong = [term for term in found if term.score >= words.TELLING and not term.words[0].number]
     supported = [term for term in strong if text.issuperset(term.keys)]

@@ -5,7 +5,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import log
+from typing import NamedTuple
 
 from amem_integrations.analysts.words import (
     DERIVED,
@@ -51,14 +53,39 @@ class Term:
         return self.text if more else first.label
 
 
-class Corpus:
-    """Statistics of some texts: how many have each word, and which words are names."""
+class Vocabulary(NamedTuple):
+    """The folded words of a text, and those of them that are names there."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        read = [text[:MAX_BACKGROUND_CHARS] for text in texts]
+    keys: frozenset[str]
+    names: frozenset[str]
+
+
+def vocabulary_of(text: str) -> Vocabulary:
+    """Return the vocabulary of the beginning of `text`."""
+    text = text[:MAX_BACKGROUND_CHARS]
+    return Vocabulary(keys(text), frozenset(map(fold, NAMES.findall(text))))
+
+
+class Corpus:
+    """Statistics of some texts: how many have each word, and which words are names.
+
+    texts: each as it is, or its vocabulary.
+    """
+
+    def __init__(self, texts: Iterable[str | Vocabulary]) -> None:
+        read = [vocabulary_of(each) if isinstance(each, str) else each for each in texts]
         self.size = len(read)
-        self.frequency = Counter(key for text in read for key in keys(text))
-        self.names = frozenset(fold(name) for text in read for name in NAMES.findall(text))
+        self.frequency = Counter(chain.from_iterable(each.keys for each in read))
+        self.names = frozenset[str]().union(*(each.names for each in read))
+        self._last: tuple[str, list[Word]] = ("", [])
+
+    def words_of(self, text: str) -> list[Word]:
+        """Return `words.words_of` the text with the names of the corpus; the last is kept."""
+        known, found = self._last
+        if known != text:
+            found = words_of(text, self.names)
+            self._last = text, found
+        return found
 
     def rarity(self, key: str) -> float:
         """Return the smoothed IDF, in [0, 1]: 1 for a word that at most one text has.
@@ -80,7 +107,7 @@ def salient(
     text = text[:MAX_TEXT_CHARS]
     counts: Counter[tuple[str, ...]] = Counter()
     best: dict[tuple[str, ...], Term] = {}
-    for span in _phrases(words_of(text, corpus.names), without):
+    for span in _phrases(corpus.words_of(text), without):
         phrase = tuple(word.key for word in span)
         counts[phrase] += 1
         strength = _strength(span, corpus)
@@ -103,7 +130,7 @@ def salient(
 def telling(text: str, corpus: Corpus, *, without: frozenset[str], limit: int) -> list[Word]:
     """Return the single words that say most about `text`, rarest and strongest first."""
     found: dict[str, Word] = {}
-    for word in words_of(text, corpus.names):
+    for word in corpus.words_of(text[:MAX_TEXT_CHARS]):
         if word.weight >= TELLING and word.key not in without:
             found.setdefault(word.key, word)
     return sorted(

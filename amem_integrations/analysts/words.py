@@ -6,7 +6,7 @@ It knows scripts, stop words and shapes (names, numbers, identifiers), no statis
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -119,30 +119,35 @@ def words_of(text: str, names: Collection[str] = ()) -> list[Word]:
     Chinese is segmented by rjieba, Japanese where its scripts change, Thai and Lao before
     vowels that begin a syllable; of other scripts without spaces a run is one word.
     """
+    return list(_words(text, names))
+
+
+def _words(text: str, names: Collection[str] = ()) -> Iterator[Word]:
     # Terminal colours are no words; places in the text stay what they are.
     text = _ESCAPE.sub(lambda found: " " * len(found[0]), text[:MAX_TEXT_CHARS])
     japanese = bool(_KANA.search(text))
     tokens = list(_TOKEN.finditer(text))
     language = _language([token.group().casefold() for token in tokens])
-    result: list[Word] = []
+    before: Word | None = None
     end = 0
     for token in tokens:
         start, surface = token.start(), token.group()
         gap = text[end:start]
-        joins = bool(result) and not gap.strip(" \u00a0")
+        joins = before is not None and not gap.strip(" \u00a0")
         if _IS_HAN.match(surface) and not japanese:
-            result.extend(_chinese(surface, start, joins))
+            for before in _chinese(surface, start, joins):
+                yield before
         elif _IS_UNSPACED.match(surface):
-            result.extend(_pieces(surface, start))
+            for before in _pieces(surface, start):
+                yield before
         else:
-            before = result[-1] if result else None
             opens = not before or (bool(_SENTENCE_END.search(gap)) and before.key not in _TITLES)
             word = _word(surface, start, joins, language, opens, names)
             if before and joins and before.number and word.key in lexicon.UNITS:
                 word = word._replace(weight=PLAIN)
-            result.append(word)
+            before = word
+            yield word
         end = token.end()
-    return result
 
 
 def is_chinese(text: str) -> bool:
@@ -170,13 +175,15 @@ def script(text: str) -> str:
     return names.most_common(1)[0][0]
 
 
-def occurring(wanted: Iterable[str], text: str) -> set[str]:
+def occurring(wanted: Iterable[str], text: str, found: Collection[str] | None = None) -> set[str]:
     """Return the keys among `wanted` that occur in `text`.
 
     Segmentation depends on the words around, so keys of scripts without spaces are also looked
     for inside longer words.
+    found: the keys of the text, if they are known.
     """
-    found = keys(text[:MAX_TEXT_CHARS])
+    if found is None:
+        found = keys(text[:MAX_TEXT_CHARS])
     return {
         key
         for key in wanted
@@ -186,7 +193,7 @@ def occurring(wanted: Iterable[str], text: str) -> set[str]:
 
 def has_matter(text: str) -> bool:
     """Return whether any word of `text` says more than "ok" does."""
-    return any(word.weight > WEAK for word in words_of(text[:1000]))
+    return any(word.weight > WEAK for word in _words(text[:1000]))
 
 
 def _word(
@@ -299,7 +306,7 @@ def _language(folded: Sequence[str]) -> str:
 def _function_words(folded: Sequence[str]) -> Counter[str]:
     """Return how many of the words are function words of each language."""
     return Counter(
-        {name: sum(word in stop for word in folded) for name, stop in lexicon.STOP.items()}
+        {name: sum(map(stop.__contains__, folded)) for name, stop in lexicon.STOP.items()}
     )
 
 

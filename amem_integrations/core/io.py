@@ -258,7 +258,8 @@ class SyncIO:
         return runnable.invoke(input)
 
     async def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)  # noqa: ASYNC251 - the synchronous form waits in its own thread
+        if seconds:
+            time.sleep(seconds)  # noqa: ASYNC251 - the synchronous form waits in its own thread
 
     async def run_blocking(self, function: Callable[[], T]) -> T:
         return function()

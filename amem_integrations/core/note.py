@@ -158,7 +158,7 @@ class Revision:
     reason: LongText = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Note:
     """One memory: the text as given, and what was understood of it (paper §3.1).
 

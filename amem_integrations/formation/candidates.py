@@ -8,6 +8,8 @@ import math
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
+from operator import mul
+from types import MappingProxyType
 from typing import Any
 
 from amem_integrations.core.engine import Point, Query, Vector
@@ -20,17 +22,18 @@ from amem_integrations.formation.state import (
     CandidateRef,
     Run,
     RunContext,
-    Settings,
     read_ref,
 )
 from amem_integrations.stores.codec import micros, note_from, within
-from amem_integrations.stores.read import recent
+from amem_integrations.stores.read import load, recent
 from amem_integrations.stores.write import passages, sparse_text, understanding
 
 ENOUGH = 100
 """How many random pairs tell which similarity is usual."""
 _LINKABLE = match("status", Status.RAW, Status.FORMED, Status.PARKED)
 _BACKGROUND = 64
+# The field by which notes are in order, which engines read from an index.
+_ORDER = ("created_at",)
 _SAMPLE = 48
 _SMALL_SAMPLE = 24
 
@@ -64,7 +67,8 @@ async def _vectors(io: IO, subjects: Sequence[Note], context: RunContext) -> dic
     """A vector of each subject: the stored one, unless more has been understood since."""
     stored = [note.id for note in subjects if note.parts is not None or not understanding(note)]
     await context.points(io, stored)
-    vectors = {id: context.vectors[id][0] for id in stored if context.vectors.get(id)}
+    read = {id: context.vectors[id].dense for id in stored if id in context.vectors}
+    vectors = {id: dense[0] for id, dense in read.items() if dense}
     rest = [note for note in subjects if note.id not in vectors]
     if rest:
         found = await io.embed([passages(note)[0] for note in rest])
@@ -79,22 +83,25 @@ async def _candidates(io: IO, run: Run, subject: Note, vector: Vector) -> list[C
     # The turn before comes first, however little it resembles the subject.
     chosen = [ref["id"] for ref in run.candidates(subject.id)]
     if "candidates" not in run.state:
-        before = await turn_before(io, subject, older)
+        before = await turn_before(io, subject, older, fields=_ORDER)
         chosen = [before.id] if before else []
     spare = max(2, limit // 3)
     chosen += [*by_meaning[: limit - spare], *by_words[:spare], *by_meaning]
-    ranked = await by_similarity(io, vector, list(dict.fromkeys(chosen))[:limit])
-    for _, point in ranked:
-        run.context.keep(point)
-    reverse = await _reverse_ranks(io, run.settings, older, ranked)
+    chosen = list(dict.fromkeys(chosen))[:limit]
+    context = run.context
+    await context.points(io, chosen)
+    found = [id for id in chosen if id in context.vectors]
+    near = [(similarity(vector, context.vectors[id].dense), id) for id in found]
+    ranked = sorted(near, key=lambda pair: (-pair[0], pair[1]))
+    reverse = await _reverse_ranks(io, run, older, ranked)
     return [
         CandidateRef(
-            **read_ref(run.context.notes[point.id]),
+            **read_ref(context.notes[id]),
             similarity=cosine,
             rank=rank,
-            reverse_rank=reverse.get(point.id),
+            reverse_rank=reverse.get(id),
         )
-        for rank, (cosine, point) in enumerate(ranked)
+        for rank, (cosine, id) in enumerate(ranked)
     ]
 
 
@@ -120,20 +127,38 @@ async def by_similarity(
     return sorted(pairs, key=lambda pair: (-pair[0], pair[1].id))
 
 
-async def turn_before(io: IO, note: Note, where: Condition) -> Point | None:
+async def turn_before(
+    io: IO, note: Note, where: Condition, *, fields: tuple[str, ...] | None = None
+) -> Point | None:
     """The turn that a note follows in its session, if it meets `where`."""
     if note.session is None:
         return None
     parts = [where, match("session", note.session)]
     if note.sequence is not None:
         parts.append(Range("sequence", gte=note.sequence - 1, lte=note.sequence - 1))
-    found = await io.engine.scroll(both(*parts), limit=1, order_by="created_at", descending=True)
+    found = await io.engine.scroll(
+        both(*parts), limit=1, order_by="created_at", descending=True, fields=fields
+    )
     return found[0] if found else None
 
 
-async def background(io: IO, note: Note) -> list[Note]:
-    """Recent notes of the namespace that are older than `note`, newest first."""
-    return await recent(io, note.namespace, limit=_BACKGROUND, where=older_than(note))
+async def background(
+    io: IO, note: Note, known: Mapping[str, Note] = MappingProxyType({})
+) -> list[Note]:
+    """Recent notes of the namespace that are older than `note`, newest first.
+
+    known: notes that were read before, by id, as long as they are what is stored.
+    """
+    where = older_than(note)
+    if len(known) < _BACKGROUND:
+        return await recent(io, note.namespace, limit=_BACKGROUND, where=where)
+    points = await io.engine.scroll(
+        where, limit=_BACKGROUND, order_by="created_at", descending=True, fields=_ORDER
+    )
+    ids = [point.id for point in points]
+    found = await load(io, [id for id in ids if id not in known], note.namespace)
+    every = {**known, **found}
+    return [every[id] for id in ids if id in every]
 
 
 def older_than(subject: Note) -> Condition:
@@ -147,23 +172,21 @@ def older_than(subject: Note) -> Condition:
 
 
 async def _reverse_ranks(
-    io: IO, settings: Settings, older: Condition, ranked: Sequence[tuple[float, Point]]
+    io: IO, run: Run, older: Condition, ranked: Sequence[tuple[float, str]]
 ) -> dict[str, int]:
     """How many notes are nearer to each candidate than the subject is, when few are."""
-    near = [(cosine, point) for cosine, point in ranked if point.dense]
-    if not settings.analyst.needs_statistics or not near:
+    vectors = run.context.vectors
+    near = [(cosine, id) for cosine, id in ranked if vectors[id].dense]
+    if not run.settings.analyst.needs_statistics or not near:
         return {}
-    lists = await io.engine.query(
-        [
-            Query(point.dense[0], both(older, Not(ids([point.id]))), settings.neighbours)
-            for _, point in near
-        ]
-    )
+    # One more than wanted: the candidate is the nearest to itself.
+    limit = run.settings.neighbours + 1
+    lists = await io.engine.query([Query(vectors[id].dense[0], older, limit) for _, id in near])
     ranks = {
-        point.id: sum(hit.score > cosine for hit in hits)
-        for (cosine, point), hits in zip(near, lists, strict=True)
+        id: sum(hit.score > cosine and hit.id != id for hit in hits)
+        for (cosine, id), hits in zip(near, lists, strict=True)
     }
-    return {id: rank for id, rank in ranks.items() if rank < settings.neighbours}
+    return {id: rank for id, rank in ranks.items() if rank < run.settings.neighbours}
 
 
 # -- similarity ------------------------------------------------------------------------------
@@ -171,12 +194,13 @@ async def _reverse_ranks(
 
 def similarity(vector: Vector, passages: Sequence[Vector]) -> float:
     """The cosine to the best passage, in [-1, 1]; 0 where there is none."""
-    return max((_cosine(vector, passage) for passage in passages), default=0.0)
+    length = math.hypot(*vector)
+    return max((_cosine(vector, passage, length) for passage in passages), default=0.0)
 
 
-def _cosine(a: Vector, b: Vector) -> float:
-    norm = math.hypot(*a) * math.hypot(*b)
-    return sum(x * y for x, y in zip(a, b, strict=True)) / norm if norm else 0.0
+def _cosine(a: Vector, b: Vector, length: float) -> float:
+    norm = length * math.hypot(*b)
+    return sum(map(mul, a, b)) / norm if norm else 0.0
 
 
 async def usual_cosines(io: IO, namespace: Namespace, *, sample: int = _SAMPLE) -> list[float]:
@@ -207,9 +231,9 @@ async def percentiles(
     if not usual:
         return {}
     await context.points(io, [note.id, *others])
-    own = context.vectors.get(note.id, [])
+    own = context.vectors[note.id].dense if note.id in context.vectors else ()
     nearest = {
-        id: max((similarity(vector, context.vectors[id]) for vector in own), default=0.0)
+        id: max((similarity(vector, context.vectors[id].dense) for vector in own), default=0.0)
         for id in others
         if id in context.vectors
     }

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from amem_integrations.core.engine import Point, Vector
+from amem_integrations.core.engine import Fields, Point
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import CONTRADICTS, Note, Status
@@ -89,10 +89,15 @@ async def _commit_one(io: IO, run: Run, note_id: str, version: int) -> Outcome:
     if note_id not in run.state.get("understanding", {}):
         return outcome("gone", "forgotten before it was analysed")
     settings, proposals = run.settings, _proposals(run, note_id)
+    statistical = settings.analyst.needs_statistics and not proposals.sources
     shares: Mapping[str, float] | None = None
     stamps: set[datetime] = set()
     for attempt in range(1, _ROUNDS + 1):
-        notes = await load(io, [note_id, *proposals.read], run.namespace)
+        wanted = [note_id, *proposals.read]
+        # Where no text of others is in the proposals, the write tells soon enough whether what
+        # they rest on has changed since it was read.
+        as_read_before = attempt == 1 and statistical
+        notes = await (run.load(io, wanted) if as_read_before else load(io, wanted, run.namespace))
         note = notes.pop(note_id, None)
         if note is None:
             if stamps:
@@ -128,7 +133,7 @@ async def _commit_one(io: IO, run: Run, note_id: str, version: int) -> Outcome:
         # Without these notes, or with another text of theirs, the commit would be wrong.
         drawn_on = {link.to for link in formed.outgoing}.union(proposals.sources)
         if not (writes or changes.new) or await _write(
-            io, {note.id: note, **notes}, writes, changes.new, drawn_on, run.context.known
+            io, run, {note.id: note, **notes}, writes, changes.new, drawn_on
         ):
             run.context.committed.update((each.id, each) for each in (formed, *changes.notes))
             for event, count in tally.items():
@@ -172,24 +177,30 @@ async def _shares(io: IO, run: Run, note: Note, proposals: Proposals) -> Mapping
 
 async def _write(
     io: IO,
+    run: Run,
     before: Mapping[str, Note],
     writes: Sequence[Note],
     new: Sequence[Point],
     drawn_on: set[str],
-    known: Mapping[str, Vector],
 ) -> bool:
     """Write all notes in one operation; False if one of them was changed meanwhile.
 
-    Also False if the text of a note in `drawn_on` was changed, or that note is gone. known: vectors
-    of texts.
+    Also False if the text of a note in `drawn_on` was changed, or that note is gone.
     """
     olds = [before[note.id] for note in writes]
-    points = await embedded_points(io, writes, known=known)
+    points = await embedded_points(io, writes, known=run.context.vectors_by_text(olds))
     left_out = await io.engine.commit(
         points,
         expect={id: {"content": before[id].content} for id in drawn_on & before.keys()}
-        | {note.id: as_read(note) for note in olds},
+        | {note.id: {**as_read(note), **_same_as(note)} for note in olds},
         present=drawn_on - before.keys(),
         new=[*revision_points(olds), *new],
     )
+    if not left_out:
+        run.context.wrote(writes, points)
     return not left_out
+
+
+def _same_as(note: Note) -> Fields:
+    """What tells it from a note that was forgotten and added anew, or parked meanwhile."""
+    return {"status": str(note.status), "created_at": micros(note.created_at)}

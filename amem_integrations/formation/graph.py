@@ -3,7 +3,6 @@
 # LangGraph's own annotations leave type arguments open in these calls.
 # pyright: reportUnknownMemberType=false
 
-from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -16,9 +15,7 @@ from langgraph.types import interrupt
 from amem_integrations.core.io import IO, Runnable, run
 from amem_integrations.core.namespace import encode
 from amem_integrations.core.note import Note, Status
-from amem_integrations.formation.batch import batch
-from amem_integrations.formation.candidates import find_candidates
-from amem_integrations.formation.commit import commit
+from amem_integrations.formation.plan import STEPS, Step
 from amem_integrations.formation.state import (
     FormationState,
     Run,
@@ -27,7 +24,6 @@ from amem_integrations.formation.state import (
     content_digest,
     outcome,
 )
-from amem_integrations.formation.steps import admit, construct, evolve, fuse, link
 from amem_integrations.llms.redaction import redaction
 from amem_integrations.stores.read import load
 
@@ -36,25 +32,11 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.graph.state import CompiledStateGraph
 
-Step: TypeAlias = Callable[[IO, Run], Awaitable[dict[str, Any]]]
 Graph: TypeAlias = "CompiledStateGraph[FormationState, None, FormationState, FormationState]"
 """Its input and output are a FormationState."""
 
 _REJECTED = "turned down in review"
 _WAITING = "waits for review"
-
-STEPS: dict[str, dict[str, Step]] = {
-    "staged": {
-        "accept": admit,
-        "construct": construct,
-        "candidates": find_candidates,
-        "link": link,
-        "evolve": evolve,
-    },
-    "fused": {"accept": admit, "candidates": find_candidates, "judge": fuse},
-    "batched": {"accept": admit, "candidates": find_candidates, "judge": batch},
-    "auto": {"accept": admit, "candidates": find_candidates, "judge": batch},
-}
 
 
 def build(
@@ -72,7 +54,7 @@ def build(
         and when turned down, they are parked: nothing else forms them unless asked to.
     """
     builder = StateGraph(FormationState)
-    steps = {**STEPS[settings.mode], "commit": commit}
+    steps = dict(STEPS[settings.mode])
     order = list(steps)
     if review:
         steps |= {"hold": _hold, "release": _release}

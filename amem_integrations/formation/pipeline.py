@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias
 
@@ -14,6 +14,7 @@ from amem_integrations.formation import queue
 from amem_integrations.formation.commit import note_failure
 from amem_integrations.formation.sequences import number_turns
 from amem_integrations.formation.state import (
+    Embedded,
     Outcome,
     RunContext,
     Settings,
@@ -95,7 +96,11 @@ async def accept(
             stored |= await load(io, taken, notes[0].namespace)
         context.notes.update((note.id, note) for note in new if note.id not in taken)
         stored = {note.id: note for note in new} | stored
-        context.vectors.update((p.id, [*p.dense]) for p in points if p.id not in taken)
+        context.vectors.update(
+            (note.id, Embedded(note, point.dense, point.questions))
+            for note, point in zip(new, points, strict=True)
+            if note.id not in taken
+        )
     return [stored.get(note.id, note) for note in notes]
 
 
@@ -132,23 +137,29 @@ async def form(
 ) -> dict[str, Note]:
     """Take raw notes of one namespace through the graph; whatever fails, they stay stored.
 
-    known: what was read of them before. Returns the notes that were written, as they are now.
+    known: what was read before, and is added to. Returns the notes that were written, as they are
+    now.
     """
-    vectors = {} if known is None else known.vectors
+    known = known or RunContext()
     committed: dict[str, Note] = {}
     try:
         for start in range(0, len(notes), pipeline.at_once):
             group = notes[start : start + pipeline.at_once]
-            context = RunContext(
-                vectors={note.id: vectors[note.id] for note in group if note.id in vectors},
-                known={
-                    text: vector
-                    for note in group
-                    for text, vector in zip(passages(note), vectors.get(note.id, ()), strict=False)
-                },
-                committed=committed,
-            )
-            await _run_graph(pipeline, io, group, context)
+            own = {note.id: known.vectors.pop(note.id, None) for note in group}
+            vectors = {id: found for id, found in own.items() if found is not None}
+            if pipeline.settings.analyst.needs_statistics:
+                known.vectors.update(vectors)
+                context = replace(known, committed=committed, recent={})
+            else:
+                # A model sees nothing that was not read for its question.
+                context = RunContext(vectors=vectors, committed=committed)
+            ended = await _run_graph(pipeline, io, group, context)
+            for id in own:
+                # As the engine keeps them they are a little different.
+                known.vectors.pop(id, None)
+            if any(result["status"] != "formed" for result in ended.values()):
+                known.clear()
+            known.trim()
     except StoreError as error:
         pipeline.settings.ledger.count("formation.error")
         _LOG.warning("Formation failed (%s); the note stays raw.", loggable(error))
@@ -182,6 +193,7 @@ async def _run_graph(
             left = [note for note in left if ended[note.id]["status"] == "stale"]
             if not left:
                 break
+            context.clear()
             context = RunContext(committed=context.committed)
     finally:
         await queue.release(io, [n for n in notes if ended.get(n.id, _OPEN)["status"] in _RELEASED])

@@ -5,9 +5,11 @@ so that no checkpoint holds it; what a model proposed is in the state.
 """
 
 import hashlib
+import itertools
+import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, TypedDict, cast
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, NamedTuple, TypedDict, cast
 
 from amem_integrations.core.analysis import (
     Evolution,
@@ -24,12 +26,15 @@ from amem_integrations.core.usage import Ledger
 from amem_integrations.revisions.proposals import Believe
 from amem_integrations.stores.codec import note_from, within
 from amem_integrations.stores.read import load
-from amem_integrations.stores.write import vectors_by_text
+from amem_integrations.stores.write import passages
 
 __all__ = ["FormationState", "Mode", "initial_state"]
 
 Mode = Literal["fused", "staged", "batched", "auto"]
 """How often a model is asked about a note, see `AgenticMemory`."""
+
+# What one call keeps of the notes that it has read.
+_MOST_NOTES, _MOST_VECTORS = 1024, 512
 
 
 @dataclass(frozen=True)
@@ -142,19 +147,26 @@ class FormationState(TypedDict, total=False):
     outcomes: dict[str, Outcome]
 
 
+class Embedded(NamedTuple):
+    """A note as it was read, and the vectors of its passages and of its questions."""
+
+    note: Note
+    dense: Sequence[Vector]
+    questions: Sequence[Vector] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class RunContext:
     """Notes that a run of the graph has read, so that its steps read each once.
 
     Without one, as after a resume from a checkpoint, each step reads them from the store.
 
-    notes, vectors: by note id. known: vectors by the text they stand for. recent: the notes before
-    each, newest first. committed: the notes that the run wrote, as they are now.
+    notes, vectors: by note id. recent: the notes before each, newest first. committed: the notes
+    that the run wrote, as they are now.
     """
 
     notes: dict[str, Note] = field(default_factory=dict[str, Note])
-    vectors: dict[str, list[Vector]] = field(default_factory=dict[str, list[Vector]])
-    known: dict[str, Vector] = field(default_factory=dict[str, Vector])
+    vectors: dict[str, Embedded] = field(default_factory=dict[str, Embedded])
     committed: dict[str, Note] = field(default_factory=dict[str, Note])
     recent: dict[str, list[Note]] = field(default_factory=dict[str, list[Note]])
 
@@ -181,14 +193,52 @@ class RunContext:
 
     async def points(self, io: IO, note_ids: Iterable[str]) -> None:
         """Read the notes with their vectors that were not read with them before."""
-        missing = [id for id in note_ids if id not in self.vectors]
+        missing = [id for id in note_ids if id not in self.vectors or id not in self.notes]
         for point in await io.engine.get(missing, vectors=True) if missing else ():
-            self.keep(point)
+            note = self.notes[point.id] = note_from(point)
+            self.vectors[point.id] = Embedded(note, point.dense, point.questions)
 
-    def keep(self, point: Point) -> None:
-        self.notes[point.id] = note_from(point)
-        self.vectors[point.id] = [*point.dense]
-        self.known.update(vectors_by_text([point]))
+    def vectors_by_text(self, notes: Sequence[Note]) -> dict[str, Vector]:
+        """The vectors that were read with notes, by the texts that they stand for."""
+        found: dict[str, Vector] = {}
+        for note in notes:
+            if note.id in self.vectors:
+                read = self.vectors[note.id]
+                # A raw note may have no more than its first passages embedded.
+                found.update(zip(passages(read.note), read.dense, strict=False))
+                found.update(zip(read.note.questions, read.questions, strict=False))
+        return found
+
+    def wrote(self, notes: Sequence[Note], points: Sequence[Point]) -> None:
+        """Take over notes as they were written; new vectors of theirs are read where wanted."""
+        for note, point in zip(notes, points, strict=True):
+            self.notes[note.id] = note
+            read = self.vectors.get(note.id)
+            if read is None:
+                continue
+            before, after = (*read.dense, *read.questions), (*point.dense, *point.questions)
+            if not _are_identical(before, after):
+                del self.vectors[note.id]
+
+    def add(self, new: "RunContext") -> None:
+        """Take over what another context has."""
+        self.notes.update(new.notes)
+        self.vectors.update(new.vectors)
+
+    def trim(self) -> None:
+        """Drop what was read first, so that long imports need no more memory than short ones."""
+        for kept, most in ((self.notes, _MOST_NOTES), (self.vectors, _MOST_VECTORS)):
+            for id in [*itertools.islice(kept, max(len(kept) - most, 0))]:
+                del kept[id]
+
+    def clear(self) -> None:
+        """Drop what was read: it may have been changed since."""
+        self.notes.clear()
+        self.vectors.clear()
+
+
+def _are_identical(some: Sequence[Vector], others: Sequence[Vector]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def initial_state(notes: Sequence[Note]) -> FormationState:
@@ -300,8 +350,10 @@ def read_ref(note: Note) -> ReadRef:
 def proposal_json(proposal: Understanding | LinkProposal | Evolution) -> dict[str, Any]:
     """A proposal as the state keeps it."""
     return {
-        name: [*cast("tuple[str, ...]", value)] if isinstance(value, tuple) else value
-        for name, value in asdict(proposal).items()
+        name: [*cast("tuple[str, ...]", value)]
+        if isinstance(value := getattr(proposal, name), tuple)
+        else value
+        for name in (each.name for each in fields(proposal))
     }
 
 

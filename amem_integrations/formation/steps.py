@@ -211,7 +211,11 @@ async def subject_of(
     """The note with those of its candidates that are among `notes`."""
     recent = run.context.recent
     if run.settings.analyst.needs_statistics and note.id not in recent:
-        recent[note.id] = await background(io, note)
+        known = run.context.notes
+        recent[note.id] = await background(io, note, known)
+        for each in recent[note.id]:
+            # What candidates were read as stays: the commit compares it with what is stored.
+            known.setdefault(each.id, each)
     candidates = tuple(
         Candidate(notes[ref["id"]], ref["similarity"], ref["rank"], ref["reverse_rank"])
         for ref in refs

@@ -50,6 +50,8 @@ def understood(note: Note, proposal: Understanding, tally: Tally | None = None) 
 
 def _own_questions(note: Note, tally: Tally) -> tuple[str, ...]:
     """The questions that are in the language of the note's text and have a word of the note."""
+    if not note.questions:
+        return ()
     terms = (note.speaker or "", note.context, *note.keywords)
     own = _telling(note.content) | _telling("\n".join(terms))
     kept: list[str] = []

@@ -22,6 +22,7 @@ from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.embedders.sparse import WithIdentifiers, resolve_sparse, usable_encoders
 from amem_integrations.errors import AMemError, StoreClosedError, StoreError, loggable
 from amem_integrations.formation.pipeline import form_taken, take
+from amem_integrations.formation.plan import StepSequence
 from amem_integrations.formation.queue import leave
 from amem_integrations.formation.state import Settings
 from amem_integrations.formation.worker import Batch, Worker
@@ -193,7 +194,9 @@ class MemoryParts:
 
     @cached_property
     def own_graph(self) -> Runnable:
-        """The graph that `add` runs; it never takes part in a caller's checkpoints."""
+        """What `add` runs; it never takes part in a caller's checkpoints."""
+        if type(self.settings.analyst) is StatisticalAnalyst:
+            return StepSequence(self.settings, self.sync, self.asynchronous)
         from amem_integrations.formation.graph import Traced
 
         graph = self.graph(checkpointer=False)

@@ -76,41 +76,45 @@ async def add(
     stored: list[Note] = []
     # The notes that this call made, as they are now, unless something else may have changed them.
     written: dict[str, Note] = {}
+    read = RunContext()
     try:
         for start in range(0, len(notes), _CHUNK):
             chunk = notes[start : start + _CHUNK]
-            known = RunContext()
+            new = RunContext()
             leased = queue.lease(io) if inline else {}
-            stored = await pipeline.accept(wiring, io, chunk, known, leased)
-            written |= known.notes
+            stored = await pipeline.accept(wiring, io, chunk, new, leased)
+            written |= new.notes
+            if inline:
+                read.add(new)
             pairs = list(zip(chunk, stored, strict=True))
             for at in range(0, len(pairs), wiring.at_once):
                 group: list[Note] = []
                 unformed: list[str] = []
                 for wanted, note in pairs[at : at + wiring.at_once]:
-                    if note.id in known.notes:
+                    if note.id in new.notes:
                         note = written.get(note.id, note)
                     else:
                         written.clear()
+                        read.clear()
                         note, taken_back = await _reconciled(wiring, io, wanted, note)
                         unformed += taken_back.unformed
                     if note.id in superseded:
                         written.clear()
+                        read.clear()
                         note = await _supersede(io, note, superseded[note.id], inline)
                     group.append(note)
                 if inline:
                     raw = {note.id: note for note in group if note.status is Status.RAW}
                     if raw.keys() - written.keys():
                         raw = await load(io, raw, as_namespace(namespace))
-                    formed = await pipeline.form(wiring, io, list(raw.values()), known)
-                    written = {
-                        id: formed.get(id, note)
-                        for id, note in written.items()
-                        if id in formed or id not in raw
-                    }
+                    formed = await pipeline.form(wiring, io, list(raw.values()), read)
+                    written.update((id, note) for id, note in formed.items() if id in written)
+                    for id in raw.keys() - formed.keys():
+                        written.pop(id, None)
                     if unformed:
                         # After the note in whose light they are understood.
                         written.clear()
+                        read.clear()
                         again = {as_namespace(namespace): unformed}
                         await have_formed(wiring, io, formation, unformed=again)
                 for note in group:

@@ -59,8 +59,10 @@ class LiveEngine:
         return [p for p in points if (until := p.payload.get("expires_at")) is None or until > now]
 
     async def query(self, queries: Sequence[Query]) -> list[list[Scored]]:
+        # Queries of one condition go on sharing it, as engines take each apart only once.
+        live = {id(query.where): self._live(query.where) for query in queries}
         return await self.whole.query(
-            [replace(query, where=self._live(query.where)) for query in queries]
+            [replace(query, where=live[id(query.where)]) for query in queries]
         )
 
     async def scroll(

@@ -60,10 +60,10 @@ def derive(note: Note) -> Facts:
 
     for name in OPTIONAL:
         if getattr(note, name) is not None:
-            terms[exists(place_of((name,)))] = None
-    add(place_of(("metadata",)), note.metadata)
+            terms[exists(_ROOTS[name])] = None
+    add(_ROOTS["metadata"], note.metadata)
     if note.value_json is not None:
-        add(place_of(("value",)), note.value)
+        add(_ROOTS["value"], note.value)
     while containers:
         place, container = containers.popleft()
         if len(terms) + 2 * len(container) > MAX_TERMS:
@@ -97,7 +97,7 @@ def _under(place: str, key: str) -> str:
 
 def exists(place: str) -> str:
     """There is something at `place`, if only null."""
-    return _digest("exists", place)
+    return _ROOTS_EXIST.get(place) or _digest("exists", place)
 
 
 def equals(place: str, scalar: Any) -> str:
@@ -188,3 +188,8 @@ def _spread(number: Number) -> Number | list[Number]:
     # A range matches an array by any of its elements, so the two bounds around a number
     # are found by every range in which the number itself lies.
     return integral(number) if survives(number) else [floor(number), ceiling(number)]
+
+
+# Every note has some of these, so they are not made for each.
+_ROOTS = {name: _digest("place", "", name) for name in (*OPTIONAL, "metadata", "value")}
+_ROOTS_EXIST = {place: _digest("exists", place) for place in _ROOTS.values()}

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amem_integrations.analysts.links import MAX_LINKS
+from amem_integrations.analysts.readings import reading_of
 from amem_integrations.analysts.statistical import (
     MAX_CONTEXT_CHARS,
     MAX_EVOLVED_KEYWORDS,
@@ -16,6 +17,7 @@ from amem_integrations.analysts.statistical import (
     StatisticalAnalyst,
     _readable,
 )
+from amem_integrations.analysts.words import keys
 from amem_integrations.core.analysis import (
     Candidate,
     Evolution,
@@ -219,7 +221,8 @@ def test_a_value_is_read_by_its_texts(text: str, expected: str) -> None:
     value = item_note(("a",), "k", "{}", [text], now=START)
     read = _readable(Subject(value, (Candidate(value, 0.5, 0),), (value,)))
     assert read.note.content == expected
-    assert read.candidates[0].note.content == read.background[0].content == expected
+    assert read.candidates[0].note.content == expected
+    assert reading_of(value).keys == keys(expected)
     assert read.candidates[0].similarity == 0.5
     plain = make_note(text, namespace="a", now=START)
     assert _readable(Subject(plain)).note.content == text

@@ -1,15 +1,22 @@
-"""What it costs to form a note, by mode, in calls and tokens.
+"""What it costs to form a note, by mode, in calls and tokens; without a model, in time.
 
-    python -m tests.benchmarks.formation
+    python -m tests.benchmarks.formation                  # calls and tokens
+    python -m tests.benchmarks.formation --speed 1000     # without a model, beside embedding
 
-It is counted on the demo conversation; no model is loaded. A scripted model answers every mode,
-and the two questions of the reference, with the same understanding, links and evolutions: those
-that the LLM-free analyst found. Tokens are o200k_base's where tiktoken needs no network,
-else an estimate. A schema is counted whole, compact, once a call, as if it were part of the
-prompt; providers that take one beside the prompt bill about that.
+Calls and tokens are counted on the demo conversation; no model is loaded. A scripted model
+answers every mode, and the two questions of the reference, with the same understanding, links and
+evolutions: those that the LLM-free analyst found. Tokens are o200k_base's where
+tiktoken needs no network, else an estimate. A schema is counted whole, compact, once a call, as if
+it were part of the prompt; providers that take one beside the prompt bill about that.
+
+For the speed, varied sentences are embedded by the default embedder, and the same ones added and
+formed by statistics, by turns in one process. CPU time counts, as others use the machine too.
 """
 
 import os
+import random
+import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -22,6 +29,7 @@ from amem_integrations import AgenticMemory, FormationOptions, Note
 from amem_integrations.cli.demo import messages as turns
 from amem_integrations.core.status import UNDERSTOOD_LISTS
 from amem_integrations.core.values import estimate_tokens
+from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.formation.state import initial_state
 from amem_integrations.testing import HashEmbedder, ScriptedChatModel
 from tests.benchmarks import reference_prompts
@@ -230,5 +238,71 @@ def cost_table() -> None:
     )
 
 
+# -- speed ----------------------------------------------------------------------------------
+
+ROUND = 60
+PEOPLE = ("Ada", "Bea", "Calvin", "Dana", "Emil", "Farah")
+THINGS = (
+    """
+the redis cache|the product page|the garden gate|my violin lesson|the kayak trip|a red bicycle
+the board meeting|the tax return|our cat|the sourdough|the kettle|the train to Leipzig
+the invoice 2024-117|the adoption agency|a charity run|the ladder|the guest room|the old piano
+""".strip()
+    .replace("\n", "|")
+    .split("|")
+)
+DEEDS = (
+    """
+is slower than last week, and nobody knows why|was moved to June 20 because of the holidays
+reminds me of what we did in Portugal two summers ago|costs about 340 euros, which is too much
+needs a new lid before the guests come on Saturday|makes me happy each time, I have to say
+was Bea's idea, and it worked out better than I thought|is what we talked about at length
+has to be finished before the release, or we are late|broke again while I was on the phone
+""".strip()
+    .replace("\n", "|")
+    .split("|")
+)
+OPENINGS = ("Honestly,", "By the way,", "Did you hear that", "I think that", "So,", "You know,")
+
+
+def talk(size: int) -> list[dict[str, Any]]:
+    """Turns of about 25 words in sessions of 20."""
+    chance = random.Random(7)
+
+    def sentence() -> str:
+        return f"{chance.choice(OPENINGS)} {chance.choice(THINGS)} {chance.choice(DEEDS)}."
+
+    return [
+        {
+            "content": f"{sentence()} {sentence()}",
+            "speaker": chance.choice(PEOPLE),
+            "session": f"s{n // 20}",
+        }
+        for n in range(size)
+    ]
+
+
+def speed_table(size: int) -> None:
+    turns = talk(size)
+    embed = resolve_embedder(None).embed_documents
+    embed([turn["content"] for turn in turns[:8]])
+    alone = inline = 0.0
+    with AgenticMemory(formation="inline") as memory:
+        memory.add_many(turns[:8], namespace="warm")
+        for start in range(0, size, ROUND):
+            some = turns[start : start + ROUND]
+            before = time.process_time()
+            embed([turn["content"] for turn in some])
+            between = time.process_time()
+            memory.add_many(some)
+            alone += between - before
+            inline += time.process_time() - between
+    print(f"\n{size} notes, CPU ms a note: embedding alone {alone / size * 1e3:.1f}, ", end="")
+    print(f"added and formed {inline / size * 1e3:.1f}; ratio of the rates {alone / inline:.2f}")
+
+
 if __name__ == "__main__":
-    cost_table()
+    if "--speed" in sys.argv:
+        speed_table(int(sys.argv[-1]) if sys.argv[-1].isdigit() else 1000)
+    else:
+        cost_table()

@@ -52,7 +52,7 @@ class EdgeEngine:
     async def query(self, queries: Sequence[Query]) -> list[list[Scored]]:
         for query in queries:
             check_query(query, self._dimension)
-        request = edge.QueryBatchRequest([_request(query) for query in queries])
+        request = edge.QueryBatchRequest(_requests(queries))
         with self._open().use() as opened:
             lists = opened.query_batch(request)
             numbers = _numbers(opened, queries, lists)
@@ -261,20 +261,32 @@ def _are_numbers(fields: Collection[str]) -> bool:
     return all(INDEXES.get(name) is Index.INTEGER for name in fields)
 
 
-def _request(query: Query) -> edge.QueryRequest:
-    if isinstance(query.vector, SparseVector):
-        nearest = edge.Query.Nearest(_sparse(query.vector), using=SPARSE)
-    else:
-        name = QUESTIONS if query.questions else DENSE
-        nearest = edge.Query.Nearest(list(query.vector), using=name)
-    corpus = None if query.corpus is None else edge.IdfParams(_MODELS.compile(query.corpus))
-    return edge.QueryRequest(
-        limit=max(query.limit, 0),
-        query=nearest,
-        filter=_MODELS.compile(query.where),
-        params=edge.SearchParams(idf=corpus),
-        with_payload=_payload_of(query),
-    )
+def _requests(queries: Sequence[Query]) -> list[edge.QueryRequest]:
+    """One request a query; a vector or a condition that several share is taken apart once."""
+    vectors = {(id(query.vector), query.questions): query.vector for query in queries}
+    nearest = {key: _nearest(vector, key[1]) for key, vector in vectors.items()}
+    conditions = {id(query.where): query.where for query in queries}
+    filters = {key: _MODELS.compile(where) for key, where in conditions.items()}
+    return [
+        edge.QueryRequest(
+            limit=max(query.limit, 0),
+            query=nearest[id(query.vector), query.questions],
+            filter=filters[id(query.where)],
+            params=None if query.corpus is None else _over(query.corpus),
+            with_payload=_payload_of(query),
+        )
+        for query in queries
+    ]
+
+
+def _nearest(vector: Vector | SparseVector, questions: bool) -> edge.Query:
+    if isinstance(vector, SparseVector):
+        return edge.Query.Nearest(_sparse(vector), using=SPARSE)
+    return edge.Query.Nearest(list(vector), using=QUESTIONS if questions else DENSE)
+
+
+def _over(corpus: Condition) -> edge.SearchParams:
+    return edge.SearchParams(idf=edge.IdfParams(_MODELS.compile(corpus)))
 
 
 def _payload_of(query: Query) -> bool | list[str]:
