@@ -13,9 +13,14 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import CORRECTS, REPEATS, Link, Note, Status, make_note
 from amem_integrations.formation import queue
-from amem_integrations.formation.pipeline import FORMATIONS, Formation, form, have_formed
+from amem_integrations.formation.pipeline import (
+    FORMATIONS,
+    Formation,
+    form,
+    have_formed,
+    number_turns,
+)
 from amem_integrations.formation.segments import Segment, earlier_notes, pieces, segment_turn
-from amem_integrations.formation.sequences import number_turns
 from amem_integrations.memory.operations import contest_linked, require
 from amem_integrations.memory.options import check_choice
 from amem_integrations.memory.wiring import NamespaceLike, Wiring
