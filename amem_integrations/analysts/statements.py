@@ -19,7 +19,7 @@ MAX_CHARS = 600
 _DATES = frozenset({"weekday", "month", "date", "day"})
 
 # "Nine" can be an hour.
-_HOURS = frozenset({"time", "number"})
+_HOURS = {"time", "number"}
 
 Kind = Literal["same", "adds", "contradicts", "unrelated"]
 
@@ -148,6 +148,8 @@ def _compare(older: Clause, newer: Clause) -> Comparison:
     shared, left, right = _align(older.terms, newer.terms)
     if older.unsure != newer.unsure or not any(not one.kind for one, _ in shared):
         return UNRELATED
+    if said_wrong := _denied(older, newer, shared):
+        return Comparison("contradicts", f"says that '{said_wrong}' is not so")
     turned = [(one, other) for one, other in shared if one.sign != other.sign]
     if any(_in_subject(one, older) or _in_subject(other, newer) for one, other in turned):
         return UNRELATED
@@ -172,6 +174,28 @@ def _compare(older: Clause, newer: Clause) -> Comparison:
     if not left or not right:
         return Comparison("adds")
     return UNRELATED
+
+
+def _denied(older: Clause, newer: Clause, shared: Sequence[tuple[Term, Term]]) -> str | None:
+    """Return what the older clause says and the newer one denies: "on Friday, not Tuesday".
+
+    Both must speak of the same, in a word besides it; in two if it is a word like any other.
+    """
+    held = [term for term in older.terms if any(_loosely(term, each) for each in newer.denied)]
+    if not held or len(held) < len(newer.denied):
+        return None
+    plain = all(not term.kind and not term.name for term in held)
+    besides = [one for one, _ in shared if not one.kind and one not in held]
+    kinds = {term.kind for term in newer.terms} | (_HOURS & {term.kind for term in held})
+    if len(besides) < (2 if plain else 1) or not all(term.kind in kinds for term in held):
+        return None
+    return held[0].text
+
+
+def _loosely(one: Term, other: Term) -> bool:
+    """Return whether two terms match, or are one hour: "seven" and "at seven"."""
+    hours = {one.kind, other.kind} == _HOURS and _hour(one) == _hour(other)
+    return hours or _match(one, other)
 
 
 def _align(

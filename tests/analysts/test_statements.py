@@ -65,6 +65,28 @@ def test_a_contradiction_has_a_reason() -> None:
     assert found == Comparison("contradicts", "'rocky' instead of 'bruno'")
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        (
+            "I play the violin, and my lesson is on Tuesday at five with Mrs. Okafor.",
+            "No, that is wrong: my lesson is on Friday, not Tuesday.",
+        ),
+        (
+            "Our cat needs her thyroid pill every morning at seven.",
+            "I got that wrong: the cat needs her pill at eight, not at seven.",
+        ),
+        (
+            "I'm training for a marathon, and my goal is to finish under four hours.",
+            "My goal for the marathon has changed: I want to finish under three hours, not four.",
+        ),
+        ("The wedding is in June in Freiburg.", "The wedding will be in Basel, not in Freiburg."),
+    ],
+)
+def test_what_denies_a_word_of_a_longer_statement_contradicts_it(older: str, newer: str) -> None:
+    assert compare(older, newer).kind == "contradicts"
+
+
 def test_an_answer_depends_on_what_it_answers() -> None:
     found = compare("The dentist appointment is on Monday.", "Actually it's Tuesday.")
     assert found.anaphoric
@@ -111,6 +133,8 @@ def test_an_answer_is_to_its_own_conversation() -> None:
         ("I live in Berlin.", "You live in Munich."),
         ("I work with Ana.", "I work with Ben."),
         ("My friend is Ana.", "My friend is Ben."),
+        ("The concert is on Tuesday.", "The lesson is on Friday, not Tuesday."),
+        ("The lesson is on Wednesday.", "Tea is served in the hall, not in the garden."),
         ("The kitchen is big.", "The kitchen is blue."),
         ("I live in Berlin. " * 40, "I live in Munich."),
         ("", "Actually it's Tuesday."),
