@@ -233,6 +233,7 @@ _FIGURES = (
     ("unreadable", "notes", "damaged; see check() and repair()"),
     ("formed", "notes", "understood and linked"),
     ("plain", "notes", "kept as they are, not to be formed"),
+    ("skipped", "notes", "turns that say nothing new: context of others, not recalled"),
     ("archived", "notes", "set aside; restore() brings back"),
     ("short", "notes", "believed for days unless confirmed"),
     ("mid", "notes", "believed for weeks"),

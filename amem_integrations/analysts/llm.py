@@ -86,6 +86,7 @@ class LLMAnalyst:
         subject = _oldest_first(subject)
         offered = prompts.handles(subject.candidates)
         if not offered:
+            # The turn before may still say what a short answer means.
             return Judgement(await self._understand(io, subject, "fuse"))
         request = prompts.fuse_request(subject, self.instructions)
         others = [candidate.note for candidate in subject.candidates]
@@ -101,6 +102,9 @@ class LLMAnalyst:
     async def batch(self, io: IO, subjects: Sequence[Subject]) -> list[Judgement | AnalysisError]:
         new = [subject.note for subject in subjects]
         known = _notes_of(subjects)
+        context = {
+            s.note.id: each.note for s in subjects for each in s.candidates if each.is_context
+        }
         others = known.keys() - {note.id for note in new}
         older = sorted((known[id] for id in others), key=_age)
         offered = prompts.numbered([*older, *new])
@@ -111,7 +115,7 @@ class LLMAnalyst:
             found = [_batched(by_handle.get(handle), offered, handle) for handle in handles]
             return _own(new, found, older)
 
-        request = prompts.batch_request(older, new, self.instructions)
+        request = prompts.batch_request(older, new, self.instructions, context)
         found = await self._ask(io, request, read, insist=False)
         return [
             each if isinstance(each, AnalysisError) else _with_completed(each, known)
@@ -182,7 +186,9 @@ def _oldest_first(subject: Subject) -> Subject:
 
 
 def _notes_of(subjects: Sequence[Subject]) -> dict[str, Note]:
-    return {each.note.id: each.note for subject in subjects for each in subject.candidates}
+    """The older notes that may be linked to."""
+    candidates = (each for subject in subjects for each in subject.candidates)
+    return {each.note.id: each.note for each in candidates if not each.is_context}
 
 
 def _with_completed(judgement: Judgement, notes: Mapping[str, Note]) -> Judgement:

@@ -11,6 +11,9 @@ from enum import StrEnum
 
 from amem_integrations.analysts.lexicon import SMALL_TALK, SMALL_TALK_PHRASES
 
+ASSISTANTS = frozenset({"assistant", "ai", "bot", "system", "tool", "agent", "model"})
+"""Speakers that are no users, in small letters."""
+
 NOTE_TYPES = ("question", "correction", "decision", "preference", "problem", "plan", "remark")
 
 _TAIL_CHARS = 40
@@ -61,6 +64,52 @@ def note_type_of(text: str) -> str | None:
 
 def is_question(text: str) -> bool:
     return note_type_of(text) == "question"
+
+
+# A question that begins as one; before it there may be a greeting or a word of its kind.
+_ASKING = re.compile(
+    r"(?:\w+[,!.]\s+|(?:and|so|but|or|oh|hey|well|ok|und|also|aber|oder|y|et)\s+){0,2}[¿]?"
+    r"(?:(?:in|on|at|for|to|from|by|with|until|since|of|about"
+    r"|an|auf|aus|bei|bis|für|mit|nach|seit|um|von|vor|zu|de|en|por|para|à)\s+)?"
+    r"(?:who(?:m|se)?|what|when|where|which|how|why|(?:who|what|when|where|how)['’]s|is|are|am|was"
+    r"|were|do|does|did|can|could|will|would|shall|should|may|might|have|has|had"
+    r"|wer|wen|wem|wessen|was|wann|wo(?:hin|her|mit|für|zu|von|ran|rüber)?|welche[rsnm]?|warum"
+    r"|wieso|weshalb|wie|ist|sind|war|waren|bist|hast|hat|habt|haben|kann|kannst|könnt|können"
+    r"|könntest|könnte|willst|wollen|wird|wirst|werden|soll|sollen|sollte|darf|weißt"
+    r"|qué|quién(?:es)?|cuándo|dónde|cuál(?:es)?|cómo|cuánt[oa]s?"
+    r"|qui|que|quoi|quand|où|quel(?:le)?s?|comment|combien|pourquoi|est-ce)\b",
+    re.IGNORECASE,
+)
+# Whoever asks so may tell something: that somebody know, remember or note it, or do it together.
+_TELLING = re.compile(
+    r"\b(?:know|remember|note|remind|save|write down|keep in mind|forget|believe|heard?|told?)\b"
+    r"(?! (?:me )?(?:when|what|who|where|which|how|why|if|whether)\b)"
+    r".*\b(?:that|is|are|has|have|to)\b"
+    r"|\b(?:weißt|merk\w*|notier\w*|erinner\w*|speicher\w*)\b"
+    r"(?!,? (?:(?:du|ihr),? )?(?:wann|was|wer|wo|welche\w?|wie|warum|ob)\b)"
+    r".*\b(?:dass|daran|ist|sind|hat)\b"
+    r"|\b(?:because|since|weil|porque|parce que)\b|记住|记得|因为"
+    r"|\b(?:can|could|shall|should|may|might|don['’]t) (?:we|i)\b|\b(?:how|what) about\b"
+    r"|\b(?:können|könnten|sollen|sollten|wollen|dürfen) wir\b|(?:好|行|可以)[吗嗎]|怎么样",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[，,；;].*[，,；;]|[，；;]")
+_MOST_ASKED = 200
+
+
+def only_asks(text: str) -> bool:
+    """Return whether a text is a bare question: it asks, and tells nothing beside that.
+
+    In doubt it tells something: questions of several clauses do, and those that ask somebody to
+    know or remember a thing.
+    """
+    text = text.strip()
+    if len(text) > _MOST_ASKED or _TELLING.search(text) or _CLAUSE.search(text):
+        return False
+    if not is_question(text):
+        return False
+    begins = _ASKING.match(text) is not None
+    return begins or (not text.isascii() and bool(_QUESTION_CHINESE.search(text.rstrip("?？ "))))
 
 
 # -- small talk ------------------------------------------------------------------------------

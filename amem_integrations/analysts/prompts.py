@@ -5,6 +5,7 @@ neither close nor imitate, and the sentence above the fence says that it is data
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from amem_integrations.analysts.schemas import NUMBER, TEXT, answer, objects, one_of, texts
@@ -95,7 +96,7 @@ def _evolutions(handles: Collection[str]) -> dict[str, Any]:
 
 def handles(candidates: Sequence[Candidate]) -> dict[str, str]:
     """Return short names of the candidates, mapped to note ids: fewer tokens, no typos."""
-    return numbered([candidate.note for candidate in candidates])
+    return numbered([each.note for each in candidates if not each.is_context])
 
 
 def numbered(notes: Sequence[Note]) -> dict[str, str]:
@@ -107,10 +108,7 @@ def construct_request(
     subject: Subject, instructions: str | None = None, *, step: str = "construct"
 ) -> ChatRequest:
     """Ask what a new note is about (paper Ps1); its one candidate is the turn before it."""
-    lines = [
-        _line({"just before": _shown(candidate.note, TURN_CANDIDATE_CHARS)})
-        for candidate in subject.candidates[:1]
-    ]
+    lines = [_line(_context(candidate.note)) for candidate in subject.candidates[:1]]
     lines.append(_line({"new": _shown(subject.note, SUBJECT_CHARS)}))
     messages = _messages([_CONSTRUCT_RULES], lines, _FILE_NEW, instructions)
     return ChatRequest(step, messages, answer("understanding", _UNDERSTANDING))
@@ -144,15 +142,25 @@ def fuse_request(subject: Subject, instructions: str | None = None) -> ChatReque
 
 
 def batch_request(
-    older: Sequence[Note], new: Sequence[Note], instructions: str | None = None
+    older: Sequence[Note],
+    new: Sequence[Note],
+    instructions: str | None = None,
+    context: Mapping[str, Note] = MappingProxyType({}),
 ) -> ChatRequest:
     """Ask for understanding, links and evolutions of several new notes at once.
 
     The notes bear numbers in one row, so a new note may refer to those with a smaller number.
+    context: by new note, the skipped turn before it.
     """
     rules = [_BATCH_RULES, _CONSTRUCT_RULES, _LINK_RULES, _EVOLVE_RULES]
     shown = [_shown(note, CANDIDATE_CHARS, understood=True) for note in older]
-    shown += [{"new": _shown(note, SUBJECT_CHARS)} for note in new]
+    shown += [
+        {
+            **(_context(context[note.id]) if note.id in context else {}),
+            "new": _shown(note, SUBJECT_CHARS),
+        }
+        for note in new
+    ]
     lines = [_line({"n": str(place), **note}) for place, note in enumerate(shown, start=1)]
     every = list(numbered([*older, *new]))
     note = {
@@ -172,7 +180,7 @@ def segment_request(turn: Turn, instructions: str | None = None) -> ChatRequest:
         for place, candidate in enumerate(turn.candidates, start=1)
     ]
     if turn.before is not None:
-        lines.append(_line({"just before": _shown(turn.before, TURN_CANDIDATE_CHARS)}))
+        lines.append(_line(_context(turn.before)))
     limit = max(80, SUBJECT_CHARS // max(1, len(turn.sentences)))
     sentences = [
         {"s": str(place), "text": cut(sentence, limit)}
@@ -219,13 +227,20 @@ def _among_candidates(
 
     understood: show what is already understood of the new note.
     """
+    notes = {each.note.id: each.note for each in subject.candidates}
     lines: list[str] = []
-    for place, candidate in enumerate(subject.candidates, start=1):
-        shown = {"n": str(place), **_shown(candidate.note, CANDIDATE_CHARS, understood=True)}
-        if remarks and candidate.note.id in remarks:
-            shown["linked"] = remarks[candidate.note.id]
+    for place, id in handles(subject.candidates).items():
+        shown = {"n": place, **_shown(notes[id], CANDIDATE_CHARS, understood=True)}
+        if remarks and id in remarks:
+            shown["linked"] = remarks[id]
         lines.append(_line(shown))
+    lines += [_line(_context(each.note)) for each in subject.candidates if each.is_context]
     return [*lines, _line({"new": _shown(subject.note, SUBJECT_CHARS, understood=understood)})]
+
+
+def _context(note: Note) -> dict[str, object]:
+    """What the turn before a new note is shown as."""
+    return {"just before": _shown(note, TURN_CANDIDATE_CHARS)}
 
 
 def _messages(

@@ -5,16 +5,18 @@ small talk, or all of it stands, word by word, in one older note. In doubt it is
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from amem_integrations.analysts import lexicon, sentences, words
 from amem_integrations.analysts.links import contradictions
 from amem_integrations.analysts.note_types import (
+    ASSISTANTS,
     SmallTalk,
     classify_small_talk,
     is_question,
     is_small_talk,
+    only_asks,
 )
 from amem_integrations.analysts.terms import Corpus
 from amem_integrations.core.analysis import Candidate, TurnKind
@@ -25,6 +27,8 @@ from amem_integrations.core.note import Note
 SAME_MATTER, MAYBE_SAID = 0.34, 0.75
 # The least mass of a repetition, and the mass under which an idea may be nothing.
 LEAST_REPEATED, LITTLE = 1.5, 0.7
+# What a reply must say beyond what it was told, and what a number or day of it weighs.
+LEAST_ADDED, VALUE = 1.2, 1.3
 # Two texts this near may say the same in other words.
 VERY_NEAR = 0.85
 # A note this near, or one that shares telling words, can be corrected.
@@ -88,6 +92,8 @@ _COUNTED = re.compile(
     r"(?:\s*(?P<sign>[%€$£¥:]|[\u4e00-\u9fff])|[ -](?P<unit>[^\W\d_]+))?"
 )
 _QUESTION = re.compile(r"[?？]")
+# Somebody is called by name.
+_ADDRESSED = re.compile(r",\s+[A-ZÀ-Þ][\w-]+(?=\s*[.!?])")
 _NUMBER = re.compile(r"\d")
 
 
@@ -119,6 +125,13 @@ def classify(
         return Verdict("new", "answers the question before it")
     if small_talk is not None:
         return Verdict("nothing", "small talk, nothing beside it")
+    parts = [
+        part for part in sentences.sentence_texts(text) if not classify_small_talk(part, names)
+    ]
+    if parts and all(map(_is_asked(note), parts)):
+        return Verdict("nothing", "only asks")
+    if is_reply(note) and (echo := _echo(text, candidates, before, corpus, names)) is not None:
+        return echo
     keys, mass = sentences.weigh_words(text, corpus, names)
     if len(text) <= MAX_COMPARED_CHARS:
         repeated = _repeated(note, keys, mass, candidates)
@@ -130,6 +143,11 @@ def classify(
     if cue is not None and len(text) <= MAX_CORRECTING_CHARS and not is_question(text):
         return _correction(note, keys, cue.group(), candidates)
     return _doubt(note, keys, mass, candidates, before, corpus)
+
+
+def is_reply(note: Note) -> bool:
+    """Return whether it is the assistant that says it in a conversation."""
+    return note.speaker is not None and note.speaker.casefold() in ASSISTANTS
 
 
 def shared_weight(keys: Collection[str], note: Note, corpus: Corpus) -> float:
@@ -147,6 +165,59 @@ def depends_on_speaker(text: str) -> bool:
 def depends_on_day(text: str) -> bool:
     """Return whether the meaning of a text depends on the day."""
     return bool(_DAY.search(text) or _AGAIN.search(text))
+
+
+# -- questions and echoes --------------------------------------------------------------------
+
+
+def _is_asked(note: Note) -> Callable[[str], bool]:
+    """Return what tells a bare question; an assistant tells nothing by asking."""
+    return is_question if is_reply(note) else only_asks
+
+
+def _echo(
+    text: str,
+    candidates: Sequence[Candidate],
+    before: Note | None,
+    corpus: Corpus,
+    names: Collection[str],
+) -> Verdict | None:
+    """Return a verdict on a reply that says only what the assistant was told; None for any other.
+
+    It was told the turn before, and what one older note says. A reply that has but the words of
+    the question before it answers that.
+    """
+    said = _weights(text, corpus, names)
+    told = before.content if before is not None else ""
+    if sum(said.values()) < LITTLE:
+        return Verdict("nothing", "a reply that says little")
+    asked = before is not None and _asks(told)
+    older = [each.note.content for each in candidates if not is_question(each.note.content)]
+    if _added(said, told) < LEAST_ADDED:
+        if not asked:
+            return Verdict("nothing", "an echo of the turn before it")
+        # Not what it was asked with: what it is told by an older note alone.
+        told = ""
+    if any(_added(said, f"{told}\n{each[:MAX_COMPARED_CHARS]}") < LEAST_ADDED for each in older):
+        return Verdict("nothing", "an echo of an older note")
+    return None
+
+
+def _weights(text: str, corpus: Corpus, names: Collection[str]) -> dict[str, float]:
+    """Return the weights of the words of a text that are no function words, by key."""
+    found: dict[str, float] = {}
+    for word in words.words_of(_ADDRESSED.sub("", text), corpus.names):
+        if word.key in names or is_small_talk(word.key):
+            continue
+        value = word.number or word.key in lexicon.TIME
+        found[word.key] = VALUE if value else word.weight
+    return found
+
+
+def _added(said: Mapping[str, float], told: str) -> float:
+    """Return the weight of the words that a text says and another does not."""
+    known = words.occurring(said, told)
+    return sum(weight for key, weight in said.items() if key not in known)
 
 
 # -- repetitions -----------------------------------------------------------------------------

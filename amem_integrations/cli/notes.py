@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any, cast
@@ -30,6 +30,7 @@ from amem_integrations.core.note import Note, Status, as_aware, make_note
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.options import NoteFields
+from amem_integrations.memory.wiring import Progress
 from amem_integrations.revisions.forget import Forgotten
 
 commands = typer.Typer()
@@ -43,6 +44,7 @@ _WHEN = "a date, a time, or how long ago: 24h, 7d, 2w."
     FORMING,
     'amem add "Calvin is allergic to nuts" -l ./memory --at 2026-03-01',
     "amem add --lines -l ./memory -n team < minutes.txt",
+    "amem add --chat --json-lines -l ./memory -n team < turns.jsonl",
 )
 def add(
     target: Target,
@@ -59,6 +61,12 @@ def add(
             "--json-lines",
             help="Each line of it is a JSON object: content and, if you like, "
             f"{', '.join(_FIELDS[1:])}.",
+        ),
+    ] = False,
+    chat: Annotated[
+        bool,
+        typer.Option(
+            "--chat", help="They are turns of a conversation: only what is new in them is formed."
         ),
     ] = False,
     speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None,
@@ -109,11 +117,15 @@ def add(
         items = _read_items(read, about, as_json=json_lines)
     else:
         items = [_checked({"content": read, **about, **own})]
+    if chat and any(item.get("supersedes") for item in items):
+        raise InvalidInputError("--chat finds out what a turn corrects: leave supersedes out.")
     with target.open(create=True) as memory:
         with terminal.stages() as stage:
-            notes = memory.add_many(
-                items, namespace=target.namespace, progress=stage("Remembering")
-            )
+            progress = stage("Remembering")
+            if chat:
+                notes = _add_turns(memory, items, target.namespace, progress)
+            else:
+                notes = memory.add_many(items, namespace=target.namespace, progress=progress)
         counts = terminal.many(len(notes), "note")
         links = terminal.many(sum(len(note.outgoing) for note in notes), "link")
         terminal.print_result(
@@ -295,6 +307,21 @@ def forget(
     if forgotten.duplicates:
         lines += ["Still stored, with the same words (forget them too):", *forgotten.duplicates]
     terminal.print_result(asdict(forgotten), *lines)
+
+
+def _add_turns(
+    memory: AgenticMemory,
+    items: Sequence[Mapping[str, Any]],
+    namespace: tuple[str, ...],
+    progress: Progress,
+) -> list[Note]:
+    """Add each item as a turn; returns the notes of all."""
+    notes: list[Note] = []
+    for done, item in enumerate(items, start=1):
+        turn = {name: value for name, value in item.items() if name != "supersedes"}
+        notes += memory.add_turn(**turn, namespace=namespace).notes
+        progress(done, len(items))
+    return notes
 
 
 def print_note(note: Note) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from amem_integrations.core.note import Note
+from amem_integrations.core.note import Note, Status
 
 __all__ = [
     "Candidate",
@@ -55,6 +55,11 @@ class Candidate:
     similarity: float
     rank: int
     reverse_rank: int | None = None
+
+    @property
+    def is_context(self) -> bool:
+        """Whether it is a skipped turn, shown so that the subject is understood: not to link to."""
+        return self.note.status is Status.SKIPPED
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,10 @@ class Status(StrEnum):
     Attributes:
         RAW: it waits to be formed; it can be found.
         PLAIN: it is kept as it is: it can be found, and nothing forms it or links to it unless
-            asked to (a turn that says nothing new, or a note whose formation was undone).
+            asked to (a note whose formation was undone).
+        SKIPPED: a turn that says nothing new by itself: small talk, a bare question, a repetition.
+            It is context for the turns beside it. Nothing forms it, links to it or finds it,
+            unless asked to.
         FORMED: it was understood, and linked where there was something to link it to.
         PARKED: forming it was given up after failures; it can be found, and `retry` takes it
             up again.
@@ -85,6 +88,7 @@ class Status(StrEnum):
 
     RAW = "raw"
     PLAIN = "plain"
+    SKIPPED = "skipped"
     FORMED = "formed"
     PARKED = "parked"
     QUARANTINED = "quarantined"
@@ -94,10 +98,14 @@ class Status(StrEnum):
 SHOWN = (Status.RAW, Status.PLAIN, Status.FORMED, Status.PARKED)
 """Those of the notes that recall finds."""
 
+AT_HAND = (*SHOWN, Status.SKIPPED)
+"""Those that nobody set aside: skipped turns are read as the context of others."""
+
 TRANSITIONS: Mapping[Status, frozenset[Status]] = {
     # Back to plain by undoing what a note did to others.
     Status.RAW: frozenset(Status) - {Status.ARCHIVED},
     Status.PLAIN: frozenset(Status),
+    Status.SKIPPED: frozenset(Status),
     Status.FORMED: frozenset(Status),
     Status.PARKED: frozenset({Status.RAW, Status.PLAIN, Status.QUARANTINED, Status.ARCHIVED}),
     Status.QUARANTINED: frozenset(Status),

@@ -30,7 +30,7 @@ from amem_integrations.stores.write import passages, sparse_text, understanding
 
 ENOUGH = 100
 """How many random pairs tell which similarity is usual."""
-_LINKABLE = match("status", Status.RAW, Status.FORMED, Status.PARKED)
+_LINKABLE = (Status.RAW, Status.FORMED, Status.PARKED)
 _BACKGROUND = 64
 # The field by which notes are in order, which engines read from an index.
 _ORDER = ("created_at",)
@@ -55,7 +55,7 @@ async def turns_before(io: IO, run: Run) -> dict[str, list[CandidateRef]]:
     """The turn before each open note as its one candidate, for the notes that have one."""
     found: dict[str, list[CandidateRef]] = {}
     for note in await run.open_notes(io):
-        before = await turn_before(io, note, older_than(note))
+        before = await turn_before(io, note, older_than(note, *_LINKABLE, Status.SKIPPED))
         if before is not None:
             run.context.notes[before.id] = note_from(before)
             ref = read_ref(run.context.notes[before.id])
@@ -83,7 +83,10 @@ async def _candidates(io: IO, run: Run, subject: Note, vector: Vector) -> list[C
     # The turn before comes first, however little it resembles the subject.
     chosen = [ref["id"] for ref in run.candidates(subject.id)]
     if "candidates" not in run.state:
-        before = await turn_before(io, subject, older, fields=_ORDER)
+        # What is written of a note may draw on a turn that says nothing by itself.
+        context = (Status.SKIPPED,) if run.settings.analyst.reads_candidates else ()
+        spoken = older_than(subject, *_LINKABLE, *context)
+        before = await turn_before(io, subject, spoken, fields=_ORDER)
         chosen = [before.id] if before else []
     spare = max(2, limit // 3)
     chosen += [*by_meaning[: limit - spare], *by_words[:spare], *by_meaning]
@@ -161,11 +164,14 @@ async def background(
     return [every[id] for id in ids if id in every]
 
 
-def older_than(subject: Note) -> Condition:
-    """Notes that are older than the subject: links lead from new to old (paper §3.2)."""
+def older_than(subject: Note, *statuses: Status) -> Condition:
+    """Notes that are older than the subject: links lead from new to old (paper §3.2).
+
+    statuses: those of the notes; without any, those that can be linked to.
+    """
     return within(
         subject.namespace,
-        _LINKABLE,
+        match("status", *(statuses or _LINKABLE)),
         Range("created_at", lt=micros(subject.created_at)),
         Not(ids([subject.id])),
     )

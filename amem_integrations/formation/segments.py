@@ -119,7 +119,7 @@ async def _candidates(
 ) -> tuple[Candidate, ...]:
     """The nearest older notes by meaning and by words, and the turn before, nearest first."""
     found = {*chain(*await search(io, note, vector, _NEAREST, _BY_WORDS))}
-    if before is not None and before.status is not Status.PLAIN:
+    if before is not None and before.status is not Status.SKIPPED:
         found.add(before.id)
     near = await by_similarity(io, vector, found)
     return tuple(
@@ -207,7 +207,7 @@ def spans(
 def _linked(segment: Segment) -> Segment:
     """The segment with the link and the status that its verdict gives its note."""
     note, verdict = segment.note, segment.verdict
-    status = Status.PLAIN if verdict.kind in ("nothing", "repetition") else Status.RAW
+    status = Status.SKIPPED if verdict.kind in ("nothing", "repetition") else Status.RAW
     links: tuple[Link, ...] = ()
     if verdict.of is not None and verdict.kind in _LINKS:
         kind, weight = _LINKS[verdict.kind]

@@ -176,10 +176,15 @@ class Proposals:
     sources: tuple[str, ...]
 
     def offered(self, note: Note, present: Mapping[str, Note]) -> set[str]:
-        """What the note may link to and change: links lead from new to old (paper §3.2)."""
-        return {
-            id for id in self.read if id not in present or present[id].created_at < note.created_at
-        }
+        """What the note may link to and change: links lead from new to old (paper §3.2).
+
+        A skipped turn is read for context only.
+        """
+        return {id for id in self.read if id not in present or _is_older(present[id], note)}
+
+
+def _is_older(other: Note, note: Note) -> bool:
+    return other.created_at < note.created_at and other.status is not Status.SKIPPED
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from amem_integrations.langchain.namespaces import RunNamespace, namespace_resol
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.operations import add, require
 from amem_integrations.memory.search import find
+from amem_integrations.memory.turns import add_turn
 from amem_integrations.memory.wiring import Adapter
 from amem_integrations.recall.prompt import pack
 from amem_integrations.recall.signals import check_relevance
@@ -186,9 +187,14 @@ class _MemoryTools(Adapter):
             if action == "create":
                 if id is not None:
                     raise InvalidInputError("A new memory gets its id by itself; leave id out.")
-                item = {**_item(content), "supersedes": supersedes or None}
-                [note] = await add(self._wiring, io, [item], labels, self._formation)
-                return f"Created memory {note.id}"
+                item = _item(content)
+                if supersedes:
+                    item["supersedes"] = supersedes
+                    [note] = await add(self._wiring, io, [item], labels, self._formation)
+                    return f"Created memory {note.id}"
+                result = await add_turn(self._wiring, io, item, labels, self._formation)
+                ids = ", ".join(note.id for note in result.notes)
+                return result.summary or f"Created memory {ids}"
             if supersedes:
                 raise InvalidInputError("Only a new memory supersedes another; leave it out.")
             if not id:

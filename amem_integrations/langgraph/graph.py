@@ -24,7 +24,8 @@ from amem_integrations.langchain.namespaces import RunNamespace, namespace_resol
 from amem_integrations.langgraph.messages import turn_items
 from amem_integrations.memory.attachments import Captioner, Captioning, captioning_of
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import add
+from amem_integrations.memory.options import check_choice
+from amem_integrations.memory.turns import REMEMBER, Remember, remember_turns
 from amem_integrations.memory.wiring import Adapter
 
 _LOG = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ def create_memory_graph(
     namespace: RunNamespace,
     messages_key: str = "messages",
     review: bool = False,
+    remember: Remember = "both",
     captioner: Captioner | Captioning | None = None,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return a graph that remembers the last turn: what the user said, and the answer.
@@ -58,6 +60,7 @@ def create_memory_graph(
         messages_key: the key of the messages in the state.
         review: stop at an `interrupt` before the commit; resume with Command(resume=True or False,
             or a mapping of note id to either).
+        remember: as for `AMemMiddleware`.
         captioner: as for `AMemMiddleware`.
 
     Raises:
@@ -78,7 +81,8 @@ def create_memory_graph(
     shared = {messages_key: Annotated[list[AnyMessage], add_messages]}
     state = _typed("MemoryState", {**shared, **get_type_hints(FormationState)})
     builder = StateGraph(state, input_schema=_typed("MemoryInput", shared), output_schema=_Nothing)
-    turns = _Turns(memory, namespace, messages_key, captioning_of(captioner))
+    check_choice("remember", remember, REMEMBER)
+    turns = _Turns(memory, namespace, messages_key, remember, captioning_of(captioner))
     formation: Any = memory.graph(review=review)
 
     # LangGraph finds the subgraph in the closure. Without a config it takes part in the
@@ -115,11 +119,13 @@ class _Turns(Adapter):
         memory: AgenticMemory,
         namespace: RunNamespace,
         messages_key: str,
+        remember: Remember,
         captioning: Captioning | None,
     ) -> None:
         super().__init__(memory)
         self._resolve = namespace_resolver(namespace)
         self._messages_key = messages_key
+        self._remember: Remember = remember
         self._captioning = captioning
 
     @sync_form
@@ -129,7 +135,7 @@ class _Turns(Adapter):
         count, messages = self._wiring.settings.ledger.count, state[self._messages_key]
         try:
             items = await turn_items(io, count, self._captioning, messages, thread)
-            notes = await add(self._wiring, io, items, labels, "off")
+            notes = await remember_turns(self._wiring, io, items, labels, "off", self._remember)
         except Exception as error:
             self._report(_LOG, "langgraph.remember.failed", "A turn could not be remembered", error)
             return {}

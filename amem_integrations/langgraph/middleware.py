@@ -31,10 +31,9 @@ from amem_integrations.langgraph.messages import last_question, last_turn, note_
 from amem_integrations.lifecycle.feedback import feedback_from_reply
 from amem_integrations.memory.attachments import Captioner, Captioning, captioning_of
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import add
 from amem_integrations.memory.options import check_choice
 from amem_integrations.memory.search import find
-from amem_integrations.memory.turns import add_turn
+from amem_integrations.memory.turns import REMEMBER, Remember, remember_turns
 from amem_integrations.memory.wiring import Adapter
 from amem_integrations.recall.prompt import pack, shown_in
 from amem_integrations.recall.signals import check_relevance
@@ -92,7 +91,8 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
         tools: give the agent search_memory and manage_memory, if its model can call tools.
         review: with write="after_agent", stop at an `interrupt` before a turn's notes are
             committed, as `create_memory_graph` does; the agent needs a checkpointer.
-        split_turns: store turns with `AgenticMemory.add_turn`: only what is new in them is formed.
+        remember: "both": what users said and what the replies added, as `AgenticMemory.add_turn`
+            decides; "user": without the replies; "all": each turn as it is.
         captioner: describes the images, audio and files of a message; a function of an
             `Attachment`, or a `Captioning`. Without one they are only counted in the metadata.
 
@@ -126,19 +126,16 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
         write: Write = "background",
         tools: bool = True,
         review: bool = False,
-        split_turns: bool = False,
+        remember: Remember = "both",
         captioner: Captioner | Captioning | None = None,
     ) -> None:
         super().__init__(memory)
         check_choice("write", write, tuple(_FORMATION))
+        check_choice("remember", remember, REMEMBER)
         check_relevance(min_relevance)
         if review and write != "after_agent":
             raise InvalidInputError(
                 f'review=True needs write="after_agent", where the agent waits; got {write!r}.'
-            )
-        if review and split_turns:
-            raise InvalidInputError(
-                "review=True shows whole turns; split_turns=True takes them apart."
             )
         recall: dict[str, Any] = {"hops": hops, "min_relevance": min_relevance}
         self.tools = create_memory_tools(memory, namespace=namespace, **recall) if tools else []
@@ -146,10 +143,12 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
         self._recall_options: dict[str, Any] = {"k": k, **recall}
         self._token_budget = token_budget
         self._formation: Formation = _FORMATION[write]
-        self._split_turns = split_turns
+        self._what: Remember = remember
         self._captioning = captioning_of(captioner)
         self._review_graph: Any = (
-            create_memory_graph(memory, namespace=namespace, review=True, captioner=captioner)
+            create_memory_graph(
+                memory, namespace=namespace, review=True, remember=remember, captioner=captioner
+            )
             if review
             else None
         )
@@ -289,10 +288,7 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
         count = self._wiring.settings.ledger.count
         try:
             items = await turn_items(io, count, self._captioning, messages, thread)
-            if not self._split_turns:
-                await add(self._wiring, io, items, labels, self._formation)
-            for item in items if self._split_turns else ():
-                await add_turn(self._wiring, io, item, labels, self._formation)
+            await remember_turns(self._wiring, io, items, labels, self._formation, self._what)
         except GraphBubbleUp:
             raise
         except Exception as error:

@@ -10,7 +10,7 @@ from amem_integrations.core.filters import Not, both, match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note
-from amem_integrations.core.status import SHOWN, Tier
+from amem_integrations.core.status import AT_HAND, Tier
 from amem_integrations.lifecycle.confidence import confidence, confirmed_at
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
 from amem_integrations.lifecycle.tenure import SETTLED
@@ -49,7 +49,7 @@ def choose_excess(
 
     notes: all of a namespace, with the links that they made. Notes of the long tier have no age.
     """
-    at_hand = {note.id: note for note in notes if note.status in SHOWN}
+    at_hand = {note.id: note for note in notes if note.status in AT_HAND}
     linked: dict[str, set[str]] = {id: set() for id in at_hand}
     for note in at_hand.values():
         for link in note.outgoing:
@@ -92,7 +92,7 @@ async def archive_excess(io: IO, namespace: Namespace, policy: Policy, analyst: 
         excess = notes[: max(0, len(notes) - policy.max_short_notes)]
         reason = f"the least believed of more than {policy.max_short_notes} short notes"
         count += await archive(io, sorted(excess, key=_age), reason, analyst=analyst)
-    most, shown = policy.max_notes, within(namespace, match("status", *SHOWN))
+    most, shown = policy.max_notes, within(namespace, match("status", *AT_HAND))
     if most is not None and await io.engine.count(shown) > most:
         notes = await load_all_notes(io, shown)
         chosen = choose_excess(notes, now, policy, most)

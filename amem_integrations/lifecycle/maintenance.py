@@ -18,7 +18,7 @@ from amem_integrations.core.filters import match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, encode
 from amem_integrations.core.note import OPPOSING, Note
-from amem_integrations.core.status import SHOWN
+from amem_integrations.core.status import AT_HAND
 from amem_integrations.errors import NoteNotFoundError
 from amem_integrations.lifecycle.audits import audit, audit_due
 from amem_integrations.lifecycle.co_use import clusters_of, echo_index, link_co_used
@@ -277,7 +277,7 @@ class _Work:
             and self._now - swept < self._policy.maintain_every
         ):
             return True
-        where = within(self._namespace, match("status", *SHOWN))
+        where = within(self._namespace, match("status", *AT_HAND))
         while page := await io.engine.scroll(where, limit=_SWEPT, after=self._progress.place):
             await self._update_tenure(map(note_from, page))
             if not await self._save(place=page[-1].id):

@@ -15,7 +15,7 @@ from amem_integrations.core.filters import match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import OPPOSING, REPEATS, Note, Status
-from amem_integrations.core.status import SHOWN
+from amem_integrations.core.status import AT_HAND
 from amem_integrations.formation.candidates import usual_cosines
 from amem_integrations.lifecycle.confidence import source_of, voice_of
 from amem_integrations.lifecycle.feedback import Occasions, write_life
@@ -147,7 +147,7 @@ async def _find_same(
             [
                 others[id]
                 for id in dict.fromkeys(wanted[note.id])
-                if id in others and others[id].status in SHOWN and say_the_same(note, others[id])
+                if id in others and others[id].status in AT_HAND and say_the_same(note, others[id])
             ],
         )
         for note in asked.values()
@@ -163,7 +163,7 @@ async def _find_same(
 async def _near(
     io: IO, namespace: Namespace, points: Sequence[Point], least: float
 ) -> Mapping[str, list[str]]:
-    where = within(namespace, match("status", *SHOWN))
+    where = within(namespace, match("status", *AT_HAND))
     asked = [point for point in points if point.dense]
     queries = [Query(list(point.dense[0]), where, _NEAREST + 1) for point in asked]
     lists = await io.engine.query(queries) if queries else []

@@ -20,7 +20,7 @@ from amem_integrations.stores.uses import Outcome
 
 UPKEEP = frozenset({"tiered", "pruned", "co-used", "archived", "restored"})
 """Revisions that change nothing of what a note says or how it is understood."""
-SETTLED = (Status.PLAIN, Status.FORMED, Status.PARKED)
+SETTLED = (Status.PLAIN, Status.SKIPPED, Status.FORMED, Status.PARKED)
 """Notes that can be found and wait for nothing: the lifecycle may change or archive them."""
 _MOST_OCCASIONS = 8
 _MOST_CONFLICTS = 5

@@ -21,7 +21,7 @@ from amem_integrations.llama_index.notes import AMemNotes, Ingest
 from amem_integrations.llama_index.source import Source, choose_source, restore_source
 from amem_integrations.memory.attachments import Captioner, Captioning, Item, captioning_of
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.options import check_choice
+from amem_integrations.memory.turns import Remember
 from amem_integrations.memory.wiring import NamespaceLike
 from amem_integrations.recall.prompt import shortened
 from amem_integrations.recall.search import check_counts
@@ -47,7 +47,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         min_relevance: as for `AgenticMemory.search`.
         max_tokens: the most tokens of recalled notes.
         ingest: as for `AMemMemory`.
-        roles: whose messages become notes.
+        remember: as for `AMemMemory`.
 
     Raises:
         InvalidInputError: an argument cannot be used.
@@ -75,7 +75,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
     min_relevance: float | None = None
     max_tokens: int = 1000
     ingest: Ingest = "background"
-    roles: tuple[str, ...] = SPEAKERS
+    remember: Remember = "both"
 
     _notes: AMemNotes = PrivateAttr()
     _tokenize: Callable[[str], list[Any]] = PrivateAttr()
@@ -94,8 +94,6 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         except ValidationError as error:
             raise InvalidInputError(str(error)) from error
         check_counts(top_k=self.top_k, hops=self.hops, max_tokens=self.max_tokens)
-        for role in self.roles:
-            check_choice("roles", role, SPEAKERS)
         self._connect(choose_source(core, None, None, None), [], captioning_of(captioner))
 
     def _connect(
@@ -135,7 +133,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         await self._remember(messages, None)
 
     async def _remember(self, messages: list[ChatMessage], session: str | None) -> None:
-        new = Session(session, key_prefix="block").add(spoken_in(messages, self.roles))
+        new = Session(session, key_prefix="block").add(spoken_in(messages, SPEAKERS))
         known = session if self._is_valid(session) else None
         utterances = [({**item, "session": known}, enclosed) for item, enclosed in new]
         await self._notes.ingest(self._notes.source.aperform, utterances)

@@ -28,6 +28,7 @@ from amem_integrations.llama_index.messages import (
 from amem_integrations.llama_index.notes import AMemNotes, Ingest
 from amem_integrations.llama_index.source import Perform, Source
 from amem_integrations.memory import operations
+from amem_integrations.memory.turns import Remember
 from amem_integrations.memory.wiring import NoteLike, Wiring, address_of
 from amem_integrations.revisions.forget import Forgotten
 
@@ -46,7 +47,7 @@ class Conversation(Memory, Forms):
     hops: int = 1
     min_relevance: float | None = None
     ingest: Ingest = "background"
-    roles: tuple[str, ...] = SPEAKERS
+    remember: Remember = "both"
     scope: Scope = "user"
     max_tokens: int = 1000
     placement: Placement = "auto"
@@ -119,7 +120,7 @@ class Conversation(Memory, Forms):
             return
         session = await self._known_session()
         await self.sql_store.add_messages(self.session_id, messages, MessageStatus.ACTIVE)
-        new = session.add(spoken_in(messages, self.roles))
+        new = session.add(spoken_in(messages, SPEAKERS))
         if any(message.role == MessageRole.USER for message in messages):
             self._turn += 1
         # Before the queue is managed: a block of the caller may raise there.
@@ -137,7 +138,7 @@ class Conversation(Memory, Forms):
         session = await self._known_session()
         await super().aset(messages)
         self._turn += 1
-        await self._notes.ingest(perform, session.add_unknown(spoken_in(messages, self.roles)))
+        await self._notes.ingest(perform, session.add_unknown(spoken_in(messages, SPEAKERS)))
 
     aset = async_form(set)  # noqa: A003  # pyright: ignore[reportAssignmentType]
 
@@ -244,8 +245,11 @@ class Conversation(Memory, Forms):
         if text is None:
             session = await self._known_session()
             # Notes that the chat shows anyway are skipped.
-            shown = session.keys(spoken_in(history, self.roles))
-            where: dict[str, Any] = {"key": {"$nin": shown}}
+            shown = session.keys(spoken_in(history, SPEAKERS))
+            where: dict[str, Any] = {
+                "key": {"$nin": shown},
+                "$not": {"source_id": {"$in": shown}},
+            }
             if self.scope == "session":
                 where["session"] = self.session_id
             used = sum(map(self._estimate_token_count, messages))
@@ -280,7 +284,7 @@ class Conversation(Memory, Forms):
         if self._session is None:
             history = await self.sql_store.get_messages(self.session_id, status=None)
             session = Session(self.session_id)
-            session.add(spoken_in(history, self.roles))
+            session.add(spoken_in(history, SPEAKERS))
             with self._lock:
                 self._session = self._session or session
         return self._session

@@ -6,7 +6,7 @@ Here it is made, serialised and restored; `conversation` has its methods.
 import logging
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Self, TypeVar, cast
 
@@ -26,7 +26,6 @@ from amem_integrations.llama_index.chat_store import (
 from amem_integrations.llama_index.conversation import Conversation, Scope
 from amem_integrations.llama_index.messages import (
     PLACEMENTS,
-    SPEAKERS,
     Placement,
 )
 from amem_integrations.llama_index.notes import INGESTS, AMemNotes, Ingest
@@ -34,6 +33,7 @@ from amem_integrations.llama_index.source import Source, choose_source, restore_
 from amem_integrations.memory.attachments import Captioner, Captioning, captioning_of
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.options import check_choice
+from amem_integrations.memory.turns import REMEMBER, Remember
 from amem_integrations.memory.wiring import NamespaceLike
 from amem_integrations.recall.search import check_counts
 from amem_integrations.recall.signals import check_relevance
@@ -60,7 +60,7 @@ _CHAT = (
 class AMemMemory(Conversation):
     """A chat memory whose messages become notes, recalled in every later session of a user.
 
-    Made by `from_defaults`. Each user and assistant message becomes a note once, when it is put.
+    Made by `from_defaults`. What a message says that is new becomes a note once, when it is put.
     Reading recalls the notes for the last user message, once a turn, without a model call. A memory
     that fails never fails the turn; `events` and the memory's `health` count it. Its fields are the
     arguments of `from_defaults`; `insert_method` is `placement`.
@@ -99,7 +99,7 @@ class AMemMemory(Conversation):
         hops: int = 1,
         min_relevance: float | None = None,
         ingest: Ingest = "background",
-        roles: Sequence[str] = SPEAKERS,
+        remember: Remember = "both",
         scope: Scope = "user",
         max_tokens: int = 1000,
         insert_method: InsertMethod | Placement = "auto",
@@ -127,7 +127,8 @@ class AMemMemory(Conversation):
             min_relevance: as for `AgenticMemory.search`.
             ingest: "background" forms notes in a thread, "await" before `put` returns, "manual"
                 when `flush` is called. The text is stored when it is put in each case.
-            roles: whose messages become notes.
+            remember: "both": what the user said and what the replies added, as
+                `AgenticMemory.add_turn` decides; "user": without the replies; "all": each message.
             scope: "session" recalls the notes of this session only.
             max_tokens: the most tokens of recalled notes.
             insert_method: "system", "user" (with the user's question), or "auto": into the chat's
@@ -159,8 +160,7 @@ class AMemMemory(Conversation):
         check_choice("scope", scope, SCOPES)
         check_counts(top_k=top_k, hops=hops, max_tokens=max_tokens)
         check_relevance(min_relevance)
-        for role in roles:
-            check_choice("roles", role, SPEAKERS)
+        check_choice("remember", remember, REMEMBER)
         placement = (
             insert_method.value if isinstance(insert_method, InsertMethod) else insert_method
         )
@@ -172,7 +172,7 @@ class AMemMemory(Conversation):
             "hops": hops,
             "min_relevance": min_relevance,
             "ingest": ingest,
-            "roles": tuple(roles),
+            "remember": remember,
             "scope": scope,
             "max_tokens": max_tokens,
             "placement": placement,
@@ -230,7 +230,7 @@ class AMemMemory(Conversation):
         own = {name: getattr(self, name) for name in _OWN}
         return {
             "class_name": self.class_name(),
-            "own": {**own, "namespace": list(self.namespace), "roles": list(self.roles)},
+            "own": {**own, "namespace": list(self.namespace)},
             "chat": {name: getattr(self, name) for name in _CHAT},
             "insert_method": self.insert_method.value,
             "template": self.memory_blocks_template.template_str,
@@ -267,7 +267,7 @@ class AMemMemory(Conversation):
             restore_source(data["place"], llm, embed_model)
             if core is None
             else choose_source(core, None, llm, embed_model),
-            {**own, "namespace": tuple(own["namespace"]), "roles": tuple(own["roles"])},
+            {**own, "namespace": tuple(own["namespace"])},
             waiting=list(data["waiting"]),
             captioning=captioning_of(captioner),
             insert_method=InsertMethod(data["insert_method"]),

@@ -23,8 +23,8 @@ from amem_integrations.formation.pipeline import Formation
 from amem_integrations.lifecycle.feedback import feedback_from_reply
 from amem_integrations.llama_index.source import Perform, Source
 from amem_integrations.memory.attachments import Captioning, Enclosed, Item, Utterance, caption
-from amem_integrations.memory.operations import add
 from amem_integrations.memory.search import find
+from amem_integrations.memory.turns import Remember, remember_turns
 from amem_integrations.memory.wiring import Wiring
 from amem_integrations.recall.prompt import pack, shown_in
 from amem_integrations.recall.turns import TurnRecalls
@@ -47,6 +47,7 @@ class Settings(Protocol):
 
     namespace: Namespace
     ingest: Ingest
+    remember: Remember
     top_k: int
     hops: int
     min_relevance: float | None
@@ -72,6 +73,7 @@ class AMemNotes:
         self.waiting = waiting or []
         """Notes that could not be written yet, as `add_many` takes them."""
         self._formation: Formation = INGESTS[settings.ingest]
+        self._remember: Remember = settings.remember
         self._recall: dict[str, Any] = {
             "k": settings.top_k,
             "hops": settings.hops,
@@ -212,7 +214,7 @@ class AMemNotes:
     async def _try(self, perform: Perform, items: list[Item]) -> Exception | None:
         async def write(wiring: Wiring, io: IO) -> None:
             io.caches.add(self.drop)
-            await add(wiring, io, items, self.namespace, self._formation)
+            await remember_turns(wiring, io, items, self.namespace, self._formation, self._remember)
 
         try:
             await perform(write)

@@ -11,9 +11,9 @@ from amem_integrations.core.quotation import quote_text
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import FORMATIONS, Formation
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import add
 from amem_integrations.memory.options import check_choice
 from amem_integrations.memory.search import find
+from amem_integrations.memory.turns import add_turn
 from amem_integrations.memory.wiring import Adapter, NamespaceLike
 from amem_integrations.recall.prompt import pack
 from amem_integrations.recall.search import check_counts
@@ -118,12 +118,12 @@ class _MemoryTools(Adapter):
 
     @sync_form
     async def remember(self, io: IO, content: str) -> str:
-        items = [{"content": content, "source": "assistant"}]
+        item = {"content": content, "source": "assistant"}
         try:
-            await add(self._wiring, io, items, self._namespace, self._formation)
+            result = await add_turn(self._wiring, io, item, self._namespace, self._formation)
         except Exception as error:
             return self._explain("remember", error)
-        return "Remembered."
+        return result.summary or "Remembered."
 
     aremember = async_form(remember)
 

@@ -1,12 +1,12 @@
 """Turns of a conversation: split into ideas, stored, and formed where they are new.
 
-Stores what `formation.segments` settles, has it formed, and says what it was. `remembering` gives
-it its two forms.
+Stores what `formation.segments` settles, has it formed, and says what it was. Adapters remember a
+conversation by `remember_turns`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from amem_integrations.core.analysis import TurnKind
 from amem_integrations.core.io import IO
@@ -21,7 +21,7 @@ from amem_integrations.formation.pipeline import (
     number_turns,
 )
 from amem_integrations.formation.segments import Segment, earlier_notes, pieces, segment_turn
-from amem_integrations.memory.operations import contest_linked, require
+from amem_integrations.memory.operations import add, contest_linked, require
 from amem_integrations.memory.options import check_choice
 from amem_integrations.memory.wiring import NamespaceLike, Wiring
 from amem_integrations.revisions import update
@@ -31,6 +31,14 @@ from amem_integrations.revisions.retract import retract
 from amem_integrations.stores.read import existing, load, reload_notes, with_links
 from amem_integrations.stores.write import FIRST_PASSAGES, embedded_points
 
+Remember: TypeAlias = Literal["user", "both", "all"]
+"""What of a conversation is remembered.
+
+"both" is what users said and what the replies added: each turn is decided by `add_turn`. "user" is
+the same without the replies. "all" makes each turn a note, whatever it says.
+"""
+REMEMBER: tuple[Remember, ...] = ("user", "both", "all")
+
 _BY_LINK: Mapping[str, TurnKind] = {REPEATS: "repetition", CORRECTS: "correction"}
 
 
@@ -39,9 +47,10 @@ class Idea:
     """One idea of a turn, and what it was found to be.
 
     Attributes:
-        kind: "new" is formed; "repetition" says what the note `of` says, and "nothing" is worth no
-            forming: both are kept plain; "correction" is formed and leads to the note `of` that it
-            contradicts or replaces, by a link of the kind "corrects".
+        kind: "new" is formed; "repetition" says what the note `of` says, and "nothing" is small
+            talk, a bare question or a reply that says only what the assistant was told: both are
+            skipped, and no search finds them; "correction" is formed and leads to the note `of`
+            that it contradicts or replaces, by a link of the kind "corrects".
         note: what holds it.
         of: the id of the note that it repeats or corrects.
         reason: why it was found to be that.
@@ -79,6 +88,15 @@ class TurnResult:
         """The notes of its ideas, in order."""
         return tuple(idea.note for idea in self.ideas)
 
+    @property
+    def summary(self) -> str:
+        """Why nothing of it was formed, in words; "" if something was."""
+        kinds = {idea.kind for idea in self.ideas}
+        if kinds == {"repetition"}:
+            known = ", ".join(dict.fromkeys(idea.of for idea in self.ideas if idea.of))
+            return f"Known already, as memory {known}"
+        return "" if kinds - {"repetition", "nothing"} else "There is nothing in it to remember."
+
 
 async def add_turn(
     wiring: Wiring,
@@ -107,10 +125,32 @@ async def add_turn(
     )
 
 
+async def remember_turns(
+    wiring: Wiring,
+    io: IO,
+    items: Iterable[Mapping[str, Any]],
+    namespace: NamespaceLike,
+    formation: Formation | None = None,
+    remember: Remember = "both",
+) -> list[Note]:
+    """Store turns of a conversation, in order; return their notes, skipped turns among them.
+
+    items: as for `operations.add`; a reply is one with the source "assistant". Safe to repeat
+    where each has a key.
+    """
+    if remember == "all":
+        return await add(wiring, io, items, namespace, formation)
+    notes: list[Note] = []
+    for item in items:
+        if remember == "both" or item.get("source") != "assistant":
+            notes += (await add_turn(wiring, io, item, namespace, formation)).notes
+    return notes
+
+
 async def form_note(wiring: Wiring, io: IO, note_id: str, namespace: Namespace) -> Note:
     """Form a note now, though it was kept plain, given up, or not due yet."""
     stored = await require(io, note_id, namespace)
-    if stored.status in (Status.RAW, Status.PLAIN, Status.PARKED):
+    if stored.status in (Status.RAW, Status.PLAIN, Status.SKIPPED, Status.PARKED):
         fields = {"status": str(Status.RAW), "attempts": 0, "retry_at": None}
         expect = {"status": str(stored.status), "version": stored.version}
         await io.engine.patch(stored.id, {**fields, **queue.lease(io)}, expect=expect)
@@ -180,7 +220,7 @@ async def _known_idea(wiring: Wiring, io: IO, stored: Note, turn: Note) -> Idea:
     link = _link(stored)
     if link is not None:
         return Idea(_BY_LINK[link.kind], stored, link.to, link.reason)
-    kind = "nothing" if stored.status is Status.PLAIN else "new"
+    kind = "nothing" if stored.status is Status.SKIPPED else "new"
     return Idea(kind, stored, None, "came before")
 
 

@@ -11,13 +11,14 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from amem_integrations.analysts.lexicon import STOP
+from amem_integrations.analysts.note_types import ASSISTANTS
 from amem_integrations.core.engine import Point
 from amem_integrations.core.filters import Any as AnyOf
 from amem_integrations.core.filters import Condition, Not, Range, both, match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, as_utc
-from amem_integrations.core.status import SHOWN
+from amem_integrations.core.status import AT_HAND, Status
 from amem_integrations.recall.dates import days_in, is_month
 from amem_integrations.recall.days import Days
 from amem_integrations.stores.codec import micros, note_from, within
@@ -27,7 +28,6 @@ from amem_integrations.stores.filters.language import And, Filter, Negation, Or
 
 Believe: TypeAlias = Callable[[Note], Note]
 
-ASSISTANTS = frozenset({"assistant", "ai", "bot", "system", "tool", "agent", "model"})
 # Of what users said, what is left to be expected when the assistant itself is addressed.
 _ADDRESSED = 0.4
 # The namespace's owner asks: who says "I" there is a user, not the assistant.
@@ -140,6 +140,7 @@ class Scope:
     """Which notes a search may return: all of them meet `where`.
 
     unverified: a filter that `where` only approximates; notes that were read must meet it too.
+    skipped: whether skipped turns may be returned; the others are their neighbours' context only.
     believe: called with each note that is read, to compute its confidence.
     """
 
@@ -147,6 +148,7 @@ class Scope:
     where: Condition
     unverified: Filter | None = None
     believe: Believe | None = None
+    skipped: bool = False
 
     async def load(self, io: IO, ids: Iterable[str]) -> dict[str, Note]:
         """Read the notes among `ids` that may be returned, in the order of `ids`."""
@@ -160,6 +162,7 @@ class Scope:
             note.id: self.believe(note) if self.believe else note
             for note in notes
             if note.namespace == self.namespace
+            and (self.skipped or note.status is not Status.SKIPPED)
             and (self.unverified is None or filters.matches(self.unverified, note))
         }
 
@@ -169,15 +172,16 @@ def scope_of(namespace: Namespace, filter: Mapping[Any, Any] | None, at: datetim
     parts: list[Condition] = []
     unverified: Filter | None = None
     tree = filters.parse(filter)
-    if not _asks_for_status(tree):
-        parts.append(match("status", *SHOWN))
+    by_status = _asks_for_status(tree)
+    if not by_status:
+        parts.append(match("status", *AT_HAND))
     if at is not None:
         parts.extend(_known_at(micros(as_utc(at))))
     if filter:
         compiled = filters.compile(tree)
         parts.append(compiled.condition)
         unverified = None if compiled.exact else tree
-    return Scope(namespace, within(namespace, *parts), unverified)
+    return Scope(namespace, within(namespace, *parts), unverified, skipped=by_status)
 
 
 def _asks_for_status(tree: Filter) -> bool:

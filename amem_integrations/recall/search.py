@@ -73,8 +73,8 @@ async def search(
     """Return the `k` best notes of exactly this namespace, best first.
 
     hops: how many links are followed from the best notes; 0 for none.
-    filter: see `stores.filters.language`. Archived and quarantined notes are left out unless the
-        filter tests `status`. Linked notes must meet the filter too.
+    filter: see `stores.filters.language`. Skipped, archived and quarantined notes are left out
+        unless the filter tests `status`. Linked notes must meet the filter too.
     at: as of then: notes that occurred later are left out, as are notes without `occurred_at`
         that were created later. Its zone says which day is "yesterday"; a naive datetime is taken
         as UTC.

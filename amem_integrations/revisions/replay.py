@@ -67,7 +67,7 @@ def without(
     Keywords and tags that others added or removed are added or removed again. Links that `gone`
     brought go, and so does a context that was written while the note carried something of `gone`.
     A note that was formed in the light of `gone` becomes raw, and its history ends before that,
-    except for how it stands. A plain note that repeats `gone` becomes raw too. A note that was set
+    except for how it stands. A skipped note that repeats `gone` becomes raw too. A note set
     aside because of `gone` is back.
 
     since: from when on, in microseconds, what other notes say is valid that contradict this one.
@@ -113,12 +113,12 @@ def without(
             link for link in links if link.kind in _LASTING and not _was_formed(link, chain)
         )
         # One whose own effects were reverted waits for its caller, too.
-        stays = note.status in (*_SET_ASIDE, Status.PLAIN)
+        stays = note.status in (*_SET_ASIDE, Status.PLAIN, Status.SKIPPED)
         status = note.status if stays else Status.RAW
         raw = note.evolve(**NOT_UNDERSTOOD, links=lasting, status=status, trust=1.0)
         left = _before_forming(clean, moment.formed, [link_json(link) for link in lasting])
         return replace(raw, attempts=0), left
-    if note.status is Status.PLAIN and any(
+    if note.status in (Status.PLAIN, Status.SKIPPED) and any(
         link.to == gone and link not in links for link in note.outgoing
     ):
         # What it repeats is gone, so now it is the one to say it.

@@ -160,7 +160,8 @@ def chat(turns: Path, questions: Path, notes: Path) -> tuple[Dataset, Recorded]:
 
 def story() -> tuple[Dataset, Recorded]:
     """The chat of `tests/stories`, one note a turn."""
-    place = {idea.key: turn.id for turn in STORY.turns for idea in turn.ideas if idea.key}
+    said = [(idea, turn.id) for turn in STORY.turns for idea in turn.ideas]
+    place = {idea.key: id for idea, id in said if idea.key and idea.decision != "repeats"}
     talk = Conversation(
         "story",
         tuple(

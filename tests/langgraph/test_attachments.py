@@ -133,7 +133,7 @@ def test_a_captioner_says_what_a_picture_shows_and_pictures_can_be_asked_for(
     pictures = {"metadata.attachments.image": {"$gte": 1}}
     [hit] = raw_memory.search("boat", namespace="calvin", filter=pictures)
     assert hit.note.content == "Look\n\n[image: a red boat, image/png]"
-    tell(raw_memory, text("My boat has sails"), BLOCKS[0][0], split_turns=True, captioner=caption)
+    tell(raw_memory, text("My boat has sails"), BLOCKS[0][0], captioner=caption)
     assert any(each.startswith("My boat has sails\n\n[image") for each in remembered(raw_memory))
 
 

@@ -19,6 +19,8 @@ from amem_integrations.testing import ScriptedChatModel
 from tests.langgraph.support import ASKED, CALVIN, TOLD, USERS, answers, config, said
 from tests.support import EMBEDDER, chat_model, io_of, open_memory, wiring_of
 
+PAINTED = "I had it painted green in Bern."
+
 
 @pytest.fixture
 def judge() -> ScriptedChatModel:
@@ -53,29 +55,30 @@ def chat(memory: AgenticMemory, model: Any, **settings: Any) -> Any:
 def test_the_last_turn_is_remembered_and_formed(
     memory: AgenticMemory, judge: ScriptedChatModel
 ) -> None:
-    graph = chat(memory, answers("A fine name."))
+    graph = chat(memory, answers(PAINTED))
     done = graph.invoke(said(TOLD), config("calvin", "monday"))
     answer, told = memory.recent(namespace=CALVIN)
     assert (told.content, told.speaker, told.source) == (TOLD, "user", "user")
     assert told.session == "monday"
-    assert (answer.content, answer.source) == ("A fine name.", "assistant")
+    assert (answer.content, answer.source) == (PAINTED, "assistant")
     assert told.status is answer.status is Status.FORMED
     assert answer.links
     assert len(judge.calls) == 2
     assert done["notes"] == done["namespace"] == "mine"
-    assert [message.text for message in done["messages"]] == [TOLD, "A fine name."]
+    assert [message.text for message in done["messages"]] == [TOLD, PAINTED]
     # Earlier turns of the thread are left alone.
     memory.admin.forget_namespace(CALVIN)
     graph.invoke(said(ASKED), config("calvin", "monday"))
-    assert {note.content for note in memory.recent(namespace=CALVIN)} == {ASKED, "A fine name."}
-    assert len(judge.calls) == 4
+    assert {note.content for note in memory.recent(namespace=CALVIN)} == {ASKED, PAINTED}
+    # The question is kept, but not formed.
+    assert len(judge.calls) == 3
 
 
 def test_the_same_messages_are_the_same_notes_and_no_user_no_note(
     memory: AgenticMemory, judge: ScriptedChatModel
 ) -> None:
     graph = create_memory_graph(memory, namespace="calvin")
-    turn = {"messages": [HumanMessage(TOLD, id="1"), AIMessage("Fine.", id="2")]}
+    turn = {"messages": [HumanMessage(TOLD, id="1"), AIMessage(PAINTED, id="2")]}
     for _ in range(2):
         graph.invoke(turn)
     graph.invoke({"messages": [AIMessage("Hello.")]})
@@ -127,7 +130,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(mode: Any) -> None:
     """Killed before the commit: no second note, no second call for what was judged."""
     judge = chat_model()
     with open_memory(model=judge, formation="off", mode=mode) as memory:
-        graph = chat(memory, answers("Fine."))
+        graph = chat(memory, answers(PAINTED))
         thread = config("calvin", "monday")
         commit = type(io_of(memory).engine).commit
 
@@ -152,7 +155,7 @@ async def test_a_review_stops_before_the_commit_and_goes_on_with_the_answer(
     judge: ScriptedChatModel,
 ) -> None:
     async with await AgenticMemory.aopen(embedder=EMBEDDER, model=judge, formation="off") as memory:
-        graph = chat(memory, answers("Fine."), review=True)
+        graph = chat(memory, answers(PAINTED), review=True)
         thread = config("calvin", "monday")
         stopped = await graph.ainvoke(said(TOLD), thread)
         proposed = stopped["__interrupt__"][0].value
@@ -188,3 +191,18 @@ def test_a_memory_that_goes_down_on_the_way_does_not_fail_the_run() -> None:
     done = graph.invoke(said(TOLD), config("calvin", "monday"))
     assert done["messages"][-1].text == "Fine."
     assert wiring_of(memory).settings.ledger.events()["langgraph.formation.failed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("remember", "formed"),
+    [("user", [TOLD]), ("both", [TOLD]), ("all", ["Susie, a boat.", TOLD])],
+)
+def test_what_is_remembered_of_a_turn_can_be_said(
+    memory: AgenticMemory, remember: Any, formed: list[str]
+) -> None:
+    chat(memory, answers("Susie, a boat."), remember=remember).invoke(
+        said(TOLD), config("calvin", "monday")
+    )
+    notes = memory.recent(namespace=CALVIN)
+    assert [note.content for note in notes if note.status is Status.FORMED] == formed
+    assert len(notes) == (1 if remember == "user" else 2)

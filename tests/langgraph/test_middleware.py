@@ -197,12 +197,12 @@ def test_with_min_relevance_a_question_about_nothing_stored_recalls_nothing(
 
 def test_a_turn_is_remembered_with_speaker_and_thread_and_formed_in_the_background() -> None:
     with open_memory(model=chat_model(latency=0.3), formation="off") as memory:
-        chat = agent(memory, answers(AIMessage("A fine name.", name="bot")))
+        chat = agent(memory, answers(AIMessage("I had it painted green.", name="bot")))
         chat.invoke(said(TOLD, name="Ada"), config("calvin", "monday"))
         answer, told = memory.recent(namespace=CALVIN)
         assert (told.content, told.speaker, told.session) == (TOLD, "Ada", "monday")
         assert told.source == "user"
-        assert (answer.content, answer.source) == ("A fine name.", "assistant")
+        assert (answer.content, answer.source) == ("I had it painted green.", "assistant")
         assert (answer.session, answer.status) == ("monday", Status.RAW)
         assert memory.flush(10)
         assert {note.status for note in memory.recent(namespace=CALVIN)} == {Status.FORMED}
@@ -271,14 +271,14 @@ def test_a_turn_that_another_middleware_ends_is_remembered(raw_memory: AgenticMe
     assert texts(raw_memory) == [TOLD]
 
 
-def test_a_split_turn_is_remembered_idea_by_idea(raw_memory: AgenticMemory) -> None:
+def test_a_turn_is_remembered_idea_by_idea(raw_memory: AgenticMemory) -> None:
     model = answers("ok, thanks", "Sure!", "I do not know.")
-    chat = agent(raw_memory, model, split_turns=True)
+    chat = agent(raw_memory, model)
     kayak, sink = "I bought a red kayak in Kiel.", "By the way, the plumber fixed the sink."
     chat.invoke(said(f"{kayak} {sink}"), config("calvin", "monday"))
     notes = {note.content: note for note in raw_memory.recent(namespace=CALVIN)}
     assert notes.keys() == {kayak, sink, "ok, thanks"}
-    assert notes["ok, thanks"].status is Status.PLAIN
+    assert notes["ok, thanks"].status is Status.SKIPPED
     assert notes[kayak].source_id == notes[sink].source_id is not None
     chat.invoke(said("What did I buy in Kiel?"), config("calvin", "monday"))
     # What the messages show is not recalled, in parts neither.

@@ -114,7 +114,7 @@ async def test_without_a_user_no_model_is_asked(raw_memory: AgenticMemory) -> No
 def test_a_review_stops_before_the_commit(approved: bool) -> None:
     judge = chat_model()
     with open_memory(model=judge, formation="off") as memory:
-        chat = agent(memory, answers("Fine."), write="after_agent", review=True)
+        chat = agent(memory, answers("I had it painted green."), write="after_agent", review=True)
         thread = config("calvin", "one")
         stopped = chat.invoke(said(TOLD), thread)
         [question] = stopped["__interrupt__"]
@@ -123,7 +123,7 @@ def test_a_review_stops_before_the_commit(approved: bool) -> None:
         assert {note.status for note in memory.recent(namespace=CALVIN)} == {Status.PARKED}
         asked = len(judge.calls)
         done = chat.invoke(Command(resume=approved), thread)
-        assert done["messages"][-1].text == "Fine."
+        assert done["messages"][-1].text == "I had it painted green."
         assert len(judge.calls) == asked
         status = Status.FORMED if approved else Status.PARKED
         assert {note.status for note in memory.recent(namespace=CALVIN)} == {status}
@@ -136,7 +136,7 @@ def test_a_review_stops_before_the_commit(approved: bool) -> None:
         ({"review": True}, "after_agent"),
         ({"write": "sometimes"}, "write is one of"),
         ({"min_relevance": "high"}, "min_relevance is a number"),
-        ({"write": "after_agent", "review": True, "split_turns": True}, "whole turns"),
+        ({"remember": "me"}, "remember is one of"),
     ],
 )
 def test_an_invalid_argument_is_refused(

@@ -35,7 +35,7 @@ QUESTION = "What is the name of my dog?"
 _sessions = itertools.count()
 
 # What the notes of a memory or block call, to be replaced in a test.
-ADD = "amem_integrations.llama_index.notes.add"
+ADD = "amem_integrations.llama_index.notes.remember_turns"
 FIND = "amem_integrations.llama_index.notes.find"
 
 # LlamaIndex's agents look at deprecated attributes of themselves.

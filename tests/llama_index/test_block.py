@@ -53,7 +53,7 @@ async def overflow(memory: Memory) -> None:
         {"namespace": " "},
         {"hops": -1},
         {"max_tokens": -1},
-        {"roles": ("robot",)},
+        {"remember": "robot"},
         {"ingest": "sometimes"},
         {"topk": 5},
         {"priority": "high"},

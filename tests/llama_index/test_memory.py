@@ -39,7 +39,7 @@ def test_it_is_a_llama_index_memory_and_never_falsy(core: AgenticMemory) -> None
     [
         {"ingest": "sometimes"},
         {"scope": "world"},
-        {"roles": ("user", "tool")},
+        {"remember": "tool"},
         {"insert_method": "footer"},
         {"session_id": " "},
         {"namespace": ""},
@@ -106,8 +106,8 @@ def test_a_session_that_goes_on_with_an_empty_chat_is_counted_on(core: AgenticMe
     assert [note.sequence for note in notes] == [0, 1, 2, 3]
 
 
-def test_only_the_given_roles_are_remembered(core: AgenticMemory) -> None:
-    memory_of(core, roles=("user",)).put_messages([user("Mine"), assistant("Yours")])
+def test_what_is_remembered_can_be_said(core: AgenticMemory) -> None:
+    memory_of(core, remember="user").put_messages([user("Mine"), assistant("Yours")])
     assert contents(core) == ["Mine"]
 
 

@@ -63,7 +63,7 @@ def test_a_restored_memory_has_its_settings_and_chat_and_goes_on_in_its_session(
         "top_k": 2,
         "hops": 0,
         "ingest": "manual",
-        "roles": ("user",),
+        "remember": "user",
         "max_tokens": 321,
         "token_limit": 4321,
         "chat_history_token_ratio": 0.5,

@@ -87,7 +87,7 @@ def test_the_agent_is_told_that_the_memory_is_down_and_the_log_has_no_content(
     def down(*args: Any, **kwargs: Any) -> Any:
         raise StoreUnavailableError(f"down while writing {FACT}")
 
-    for name in ("add", "find"):
+    for name in ("add_turn", "find"):
         monkeypatch.setattr(f"amem_integrations.llama_index.tools.{name}", down)
     recall, remember = create_memory_tools(core, namespace="calvin")
     assert "cannot be reached" in form(recall, query=QUESTION)

@@ -195,7 +195,7 @@ def test_the_turn_is_told_in_the_log_in_numbers(
     memory: AgenticMemory, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "amem_integrations"):
-        agent(memory, tools=False, write="after_agent").invoke(*ask("calvin"))
+        agent(memory, tools=False, write="after_agent", remember="all").invoke(*ask("calvin"))
     [line] = [each.getMessage() for each in caplog.records if "recalled" in each.getMessage()]
     assert line == str(last(memory))
     assert line.startswith("recalled 1 note in ")

@@ -10,7 +10,7 @@ from amem_integrations import AgenticMemory, Note, Status
 from amem_integrations.core.io import run
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.memory.turns import TurnResult
-from tests.support import EMBEDDER, again, io_of, open_memory
+from tests.support import EMBEDDER, again, chat_model, io_of, open_memory
 
 MEETING = "The board meeting is on Monday at ten."
 KAYAK = "I bought a red kayak from a shop in Kiel last summer."
@@ -131,26 +131,30 @@ def test_the_turn_of_a_note_can_be_found(memory: AgenticMemory) -> None:
 # -- nothing ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["ok, thanks", "好的，谢谢！", "😂", "Good morning everyone!"])
-def test_nothing_worth_forming_stays_plain_and_is_found(memory: AgenticMemory, text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    ["ok, thanks", "好的，谢谢！", "😂", "Good morning everyone!", "When is my violin lesson?"],
+)
+def test_nothing_worth_forming_is_skipped_and_not_found(memory: AgenticMemory, text: str) -> None:
     (idea,) = memory.add_turn(text).ideas
     assert idea.kind == "nothing"
-    assert idea.note.status is Status.PLAIN
+    assert idea.note.status is Status.SKIPPED
     assert (idea.note.keywords, idea.note.context, idea.note.links) == ((), "", ())
-    assert memory.admin.health()["plain"] == memory.admin.health()["turn.nothing"] == 1
-    assert [hit.note.id for hit in memory.search(text)] == [idea.note.id]
-    assert memory.search("x", filter={"status": "plain"})
+    assert memory.admin.health()["skipped"] == memory.admin.health()["turn.nothing"] == 1
+    assert memory.search(text) == []
+    asked = memory.search(text, filter={"status": "skipped"})
+    assert [hit.note.id for hit in asked] == [idea.note.id]
 
 
-def test_the_queue_never_takes_what_is_plain(memory: AgenticMemory) -> None:
+def test_the_queue_never_takes_what_is_skipped(memory: AgenticMemory) -> None:
     note = memory.add_turn("ok, thanks", formation="off").notes[0]
     assert memory.resume() == memory.admin.retry() == 0
     assert memory.flush(5)
-    assert again(memory, note).status is Status.PLAIN
+    assert again(memory, note).status is Status.SKIPPED
     assert memory.admin.check() == []
 
 
-def test_what_is_plain_can_be_formed_later(memory: AgenticMemory) -> None:
+def test_what_is_skipped_can_be_formed_later(memory: AgenticMemory) -> None:
     note = memory.add_turn("ok, thanks").notes[0]
     assert memory.form(note).status is Status.FORMED
     assert memory.form(note).status is Status.FORMED
@@ -178,7 +182,7 @@ def test_an_update_of_a_plain_note_can_be_undone(memory: AgenticMemory) -> None:
     plain = memory.add_turn("ok, thanks").notes[0]
     memory.update(plain, MEETING)
     undone = memory.revert(plain, to_version=1)
-    assert (undone.content, undone.status) == ("ok, thanks", Status.PLAIN)
+    assert (undone.content, undone.status) == ("ok, thanks", Status.SKIPPED)
 
 
 def test_an_answer_is_new(memory: AgenticMemory) -> None:
@@ -186,6 +190,45 @@ def test_an_answer_is_new(memory: AgenticMemory) -> None:
     result = memory.add_turn("ok", speaker="Ann", session="s", sequence=2)
     assert kinds(result) == ["new"]
     assert kinds(memory.add_turn("ok", speaker="Wei", session="s", sequence=3)) == ["nothing"]
+
+
+def test_a_skipped_question_says_what_its_answer_is_about(memory: AgenticMemory) -> None:
+    memory.add_turn("Where does your sister Ines live?", speaker="Bob", session="s", sequence=1)
+    answer = memory.add_turn("In Lisbon.", speaker="Ann", session="s", sequence=2).notes[0]
+    memory.add_turn("The sink leaks.", speaker="Ann", session="t", sequence=1)
+    hits = memory.search("Where does Ines live?", hops=0)
+    assert hits[0].note.id == answer.id
+    assert "Ines" not in " ".join(hit.note.content for hit in hits)
+
+
+def test_a_model_reads_the_skipped_question_and_links_nothing_to_it() -> None:
+    judge = chat_model()
+    with open_memory(model=judge) as memory:
+        question = memory.add_turn("Where does your sister Ines live?", session="s").notes[0]
+        memory.add_turn("The sink leaks at home.", session="t")
+        answer = memory.add_turn("She lives in Lisbon.", session="s").notes[0]
+        shown = str(judge.calls[-1].messages[1].content)
+        assert "Ines" in shown
+        assert question.id not in {link.to for link in answer.links}
+        assert "dropped.link.not_offered" not in memory.admin.health()
+
+
+def test_an_echo_of_the_assistant_is_skipped_and_its_result_is_formed(
+    memory: AgenticMemory,
+) -> None:
+    told: dict[str, Any] = {"speaker": "Ann", "session": "s"}
+    reply: dict[str, Any] = {"speaker": "assistant", "session": "s"}
+    memory.add_turn("My violin lesson with Rosa is on Friday.", **told)
+    assert kinds(memory.add_turn("Your violin lesson with Rosa is on Friday.", **reply)) == [
+        "nothing"
+    ]
+    memory.add_turn("When is my violin lesson?", **told | {"session": "t"})
+    echo = "Your lesson is on Friday, with Rosa."
+    assert kinds(memory.add_turn(echo, **reply | {"session": "t"})) == ["nothing"]
+    memory.add_turn("Can you book us a table at Nonna for the 12th?", **told | {"session": "t"})
+    booked = "I booked table 4 at Nonna for the 12th, reference KX-4417."
+    (idea,) = memory.add_turn(booked, **reply | {"session": "t"}).ideas
+    assert (idea.kind, idea.note.status) == ("new", Status.FORMED)
 
 
 # -- repetitions ----------------------------------------------------------------------------------
@@ -203,7 +246,7 @@ def test_a_repetition_reinforces_the_old_note_and_is_not_formed(memory: AgenticM
     before = memory.admin.health()["formation.formed"]
     memory.add_turn(f"Well, {MEETING}", speaker="Bob", session="t", sequence=2)
     assert memory.admin.health()["formation.formed"] == before == 1
-    assert repetition.status is Status.PLAIN
+    assert repetition.status is Status.SKIPPED
     held = again(memory, old)
     assert [link.kind for link in held.incoming] == ["repeats", "repeats"]
     assert held.version == old.version
@@ -341,7 +384,7 @@ def test_a_note_forgotten_while_it_is_repeated_leaves_no_link(
     assert memory.admin.check() == []
 
 
-def test_exported_turns_come_back_with_their_parts_and_what_is_plain(
+def test_exported_turns_come_back_with_their_parts_and_what_is_skipped(
     memory: AgenticMemory,
 ) -> None:
     memory.add_turn(TWO_IDEAS, key="turn")
@@ -352,7 +395,7 @@ def test_exported_turns_come_back_with_their_parts_and_what_is_plain(
         other.admin.import_(lines, namespace="moved", trust=True)
         first, second = other.search("kayak sink", namespace="moved", filter={"source_id": "turn"})
         assert {note.id for note in other.get_turn(first.note)} == {first.note.id, second.note.id}
-        assert other.admin.health("moved")["plain"] == 2
+        assert other.admin.health("moved")["skipped"] == 2
         held = next(n for n in other.recent(namespace="moved") if n.key == old.key)
         assert [link.kind for link in held.incoming] == ["repeats"]
         assert other.admin.check() == []

@@ -105,7 +105,7 @@ def test_all_of_a_talk_is_stored_once(
         assert {note.id for note in result.notes} <= stored.keys()
         for idea in result.ideas:
             plain = idea.kind in ("nothing", "repetition")
-            assert idea.note.status is (Status.PLAIN if plain else Status.RAW)
+            assert idea.note.status is (Status.SKIPPED if plain else Status.RAW)
             assert (idea.of is not None) == (idea.kind in ("repetition", "correction"))
             assert idea.of is None or idea.of in stored
     again = [memory.add_turn(**turn) for turn in talk]
@@ -130,5 +130,5 @@ def test_whatever_of_a_talk_is_forgotten_the_rest_stays_whole(
     for note in left.values():
         assert gone not in {link.to for link in note.links}
         repeats = any(link.kind == "repeats" for link in note.outgoing)
-        assert not repeats or note.status is Status.PLAIN
+        assert not repeats or note.status is Status.SKIPPED
     assert memory.admin.check() == []

@@ -215,7 +215,9 @@ class CommandLine(Adapter):
             for turn in STORY.turns
         ]
         result = self._with_own_model(
-            lambda: call("add", "--json-lines", "--json", *self._home, input="\n".join(lines))
+            lambda: call(
+                "add", "--chat", "--json-lines", "--json", *self._home, input="\n".join(lines)
+            )
         )
         assert result.exit_code == 0, result.output
 

@@ -30,7 +30,8 @@ class Answer:
     @property
     def turned_round(self) -> list[str]:
         """The outdated facts that come before what outdates them, or without it if it is asked."""
-        facts = [fact for note in self.notes for fact in sorted(STORY.facts_in(note))]
+        near = self.notes[:NEAR]
+        facts = [fact for note in near for fact in sorted(STORY.facts_in(note))]
         wanted = {*facts, *self.question.first}
         return [
             fact

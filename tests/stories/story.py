@@ -28,7 +28,7 @@ _TURNS_APART = timedelta(minutes=1)
 class Idea:
     """One idea of a turn, and what a perfect memory decides about it.
 
-    key: the name of a fact worth finding, else "". of: the fact that it repeats, adds to or
+    key: the name of the fact that it says, else "". of: the fact that it repeats, adds to or
     corrects. note: what a strong model makes of it.
     """
 
@@ -104,7 +104,7 @@ class Story:
         return frozenset(idea.key for idea in self.ideas_in(text) if idea.key)
 
     def is_noise(self, text: str) -> bool:
-        """Whether a note's text is a question, thanks, an echo or a restatement."""
+        """Whether a note's text is a question, thanks or an echo."""
         return not self.facts_in(text)
 
 
@@ -115,11 +115,15 @@ def _said(session: Mapping[str, Any], number: int, turn: Mapping[str, Any]) -> S
         session["time"] + number * _TURNS_APART,
         turn["by"],
         turn["text"],
-        tuple(_idea(each) for each in turn.get("idea", [turn])),
+        tuple(_idea(each, turn["by"]) for each in turn.get("idea", [turn])),
     )
 
 
-def _idea(data: Mapping[str, Any]) -> Idea:
+def _idea(data: Mapping[str, Any], speaker: str) -> Idea:
+    of = data.get("of", "")
+    # Users who say a thing again say it; the assistant's echo is no source of its own.
+    said_again = data["is"] == "repeats" and speaker != "assistant"
+    key = data.get("key", of if said_again else "")
     # What is worth no note has one all the same if the model is asked.
     note = data.get("note") or {
         "keywords": words(data["text"]),
@@ -127,7 +131,7 @@ def _idea(data: Mapping[str, Any]) -> Idea:
         "context": "",
         "questions": [],
     }
-    return Idea(data["text"], data["is"], data.get("key", ""), data.get("of", ""), note)
+    return Idea(data["text"], data["is"], key, of, note)
 
 
 STORY = Story(tomllib.loads(Path(__file__).with_name("chat.toml").read_text(encoding="utf-8")))
