@@ -27,8 +27,8 @@ CASES = [(adapter, model) for adapter in ADAPTERS for model in ("model", "no mod
 LEAST_RIGHT = {"model": 0.95, "no model": 0.85}
 # What is not reached yet.
 MISSED: dict[str, set[Case]] = {
-    "right": set(CASES),
-    "noise": set(CASES),
+    "right": {case for case in CASES if not case[0].endswith("tools")},
+    "noise": set(),
     "order": set(CASES),
     "marked": set(CASES),
     "named": set(CASES),
