@@ -13,6 +13,7 @@ from tests.benchmarks.install import extras
 
 ROOT = Path(__file__).parents[1]
 DATA = {
+    "analysts/languages.toml",
     "analysts/lexicon.toml",
     "demo_data/README.md",
     "demo_data/conversations.jsonl",

@@ -136,9 +136,9 @@ def test_a_collection_of_an_older_version_gets_its_vector_of_questions(
     server.requests.clear()
     store = open_at(server)
     assert len(server.bodies("PUT", "/vectors/questions")) == 1
-    asking = replace(make_point(1), questions=[[1.0, 0.0, 0.0, 0.0]])
+    asking = replace(make_point(1), questions=[[1.0, 0.0, 0.0]])
     assert run(store.sync.insert([asking])) == frozenset()
-    [[hit]] = run(store.sync.query([Query([1.0, 0.0, 0.0, 0.0], EVERYTHING, 1, questions=True)]))
+    [[hit]] = run(store.sync.query([Query([1.0, 0.0, 0.0], EVERYTHING, 1, questions=True)]))
     assert hit.id == asking.id
     store.close()
     open_at(server).close()
