@@ -108,7 +108,7 @@ def test_one_question_is_asked_in_doubt_and_it_is_counted() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "status", "link"),
-    [("Repetition", Status.PLAIN, "repeats"), ("correction", Status.FORMED, "corrects")],
+    [("Repetition", Status.SKIPPED, "repeats"), ("correction", Status.FORMED, "corrects")],
 )
 def test_a_model_finds_a_repetition_or_a_correction_in_other_words(
     kind: str, status: Status, link: str

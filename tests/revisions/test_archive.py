@@ -72,11 +72,11 @@ def test_reverting_brings_back_what_was_archived_and_leaves_what_it_caused(
     assert again(memory, first) == evolved
 
 
-def test_a_note_kept_plain_is_plain_again(target: AgenticMemory) -> None:
+def test_a_note_that_was_skipped_is_so_again(target: AgenticMemory) -> None:
     (note,) = target.add_turn("ok, thanks").notes
-    assert note.status is Status.PLAIN
+    assert note.status is Status.SKIPPED
     target.lifecycle.archive(note)
-    assert target.lifecycle.restore(note).status is Status.PLAIN
+    assert target.lifecycle.restore(note).status is Status.SKIPPED
 
 
 def test_a_note_that_waits_to_be_formed_is_not_archived() -> None:
