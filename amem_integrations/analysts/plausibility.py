@@ -8,7 +8,7 @@ its own, and either repeats what is known of that note or has no word of its own
 from collections.abc import Iterable, Sequence
 
 from amem_integrations.analysts.answers import UnusableAnswerError
-from amem_integrations.analysts.words import words_of
+from amem_integrations.analysts.words import telling
 from amem_integrations.core.analysis import Understanding
 from amem_integrations.core.note import Note
 
@@ -30,15 +30,15 @@ def require_own(
 
     others: the notes that were shown with it. said: what the same answer says of some of them.
     """
-    told = _telling("\n".join((proposal.context, *proposal.keywords)))
+    told = telling("\n".join((proposal.context, *proposal.keywords)))
     if not told:
         return
-    text = _telling(note.content)
-    own = len(told & (text | _telling(note.speaker or "")))
+    text = telling(note.content[:_COMPARED_CHARS])
+    own = len(told & (text | telling(note.speaker or "")))
     known = {other.id: (other.context, other.keywords) for other in others}
     known |= {other.id: (answer.context, answer.keywords) for other, answer in said}
     for other in (*others, *(other for other, _ in said)):
-        theirs = len(told & _telling(other.content))
+        theirs = len(told & telling(other.content[:_COMPARED_CHARS]))
         # A constant description has no two words of any note.
         if theirs <= own or theirs < 2 or other.content == note.content:
             continue
@@ -57,7 +57,3 @@ def _is_repeated(proposal: Understanding, context: str, keywords: Sequence[str])
     if proposal.context and context:
         return proposal.context.casefold() == context.casefold()
     return same_words and len(keywords) > 1
-
-
-def _telling(text: str) -> set[str]:
-    return {word.key for word in words_of(text[:_COMPARED_CHARS]) if word.weight > 0}

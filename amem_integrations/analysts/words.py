@@ -112,6 +112,11 @@ def keys(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def telling(text: str) -> set[str]:
+    """Return the folded words of `text` that carry something alone."""
+    return {word.key for word in words_of(text) if word.weight > 0}
+
+
 def words_of(text: str, names: Collection[str] = ()) -> list[Word]:
     """Return the words of `text` in order, with how much each can carry.
 

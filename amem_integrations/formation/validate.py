@@ -53,12 +53,12 @@ def _own_questions(note: Note, tally: Tally) -> tuple[str, ...]:
     if not note.questions:
         return ()
     terms = (note.speaker or "", note.context, *note.keywords)
-    own = _telling(note.content) | _telling("\n".join(terms))
+    own = words.telling(note.content) | words.telling("\n".join(terms))
     kept: list[str] = []
     for question in note.questions:
         if _is_translated(question, note.content):
             reason = "other_language"
-        elif own.isdisjoint(_telling(question)):
+        elif own.isdisjoint(words.telling(question)):
             reason = "elsewhere"
         elif len(kept) == MAX_QUESTIONS:
             reason = "too_many"
@@ -83,10 +83,6 @@ def _is_translated(question: str, text: str) -> bool:
 def _script(text: str) -> str:
     script = words.script(text)
     return "CJK" if script in ("HIRAGANA", "KATAKANA") or words.is_chinese(text) else script
-
-
-def _telling(text: str) -> set[str]:
-    return {word.key for word in words.words_of(text) if word.weight > 0}
 
 
 def accepted_links(
