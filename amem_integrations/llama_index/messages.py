@@ -52,6 +52,10 @@ _THOUGHT, _OBSERVATION, _ANSWER = (
     for step in ("Thought", "Observation", "Answer")
 )
 
+# CodeActAgent writes code between tags, and what it printed into a message of the user.
+_CODE, _CODE_END = "<execute>", "</execute>"
+_OUTPUT = "Result of executing the code given:\n"
+
 # By block type: the kind, and the fields with its bytes and their type.
 _FIELDS: Mapping[str, tuple[Kind, str, str]] = {
     "image": ("image", "image", "image_mimetype"),
@@ -74,8 +78,8 @@ class Spoken:
 def spoken_in(messages: Iterable[ChatMessage], speakers: Sequence[str]) -> list[Spoken]:
     """Return what the given speakers said.
 
-    Tool traffic, system messages and empty messages are left out. Of a ReAct agent's trace, only
-    the answer counts.
+    Tool traffic, system messages and empty messages are left out, and so are the code of an agent
+    and its output. Of a ReAct agent's trace, only the answer counts.
     """
     found = (_spoken(message) for message in messages)
     return [spoken for spoken in found if spoken is not None and spoken.speaker in speakers]
@@ -83,11 +87,12 @@ def spoken_in(messages: Iterable[ChatMessage], speakers: Sequence[str]) -> list[
 
 def _spoken(message: ChatMessage) -> Spoken | None:
     speaker = _SPEAKERS.get(message.role)
-    if speaker is None:
+    if speaker is None or is_output(message):
         return None
     text = message.content or ""
     if speaker == "assistant":
-        if _calls_tools(message):
+        text, _, code = text.partition(_CODE)
+        if _calls_tools(message) or _CODE_END in code:
             return None
         if _TRACE.match(text):
             text = _answer(text)
@@ -108,6 +113,11 @@ def _answer(trace: str) -> str:
     return ""
 
 
+def is_output(message: ChatMessage) -> bool:
+    """Whether a message says what a program printed, though its role be the user."""
+    return message.role == MessageRole.USER and (message.content or "").startswith(_OUTPUT)
+
+
 def _calls_tools(message: ChatMessage) -> bool:
     return bool(message.additional_kwargs.get("tool_calls")) or any(
         isinstance(block, ToolCallBlock) for block in message.blocks
@@ -116,10 +126,12 @@ def _calls_tools(message: ChatMessage) -> bool:
 
 def last_question(messages: Sequence[ChatMessage]) -> str:
     """Return the text of the last user message; "" for none."""
-    for message in reversed(messages):
-        if message.role == MessageRole.USER and (message.content or "").strip():
-            return message.content or ""
-    return ""
+    asked = (
+        message.content
+        for message in reversed(messages)
+        if message.role == MessageRole.USER and not is_output(message)
+    )
+    return next((text for text in asked if text and text.strip()), "")
 
 
 class Session:

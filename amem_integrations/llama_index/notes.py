@@ -41,6 +41,11 @@ INGESTS: Mapping[Ingest, Formation] = {
 
 MAX_WAITING = 1000
 
+MAX_TURN = 20_000
+"""The most characters of a turn that are remembered: its beginning, and its end."""
+_END = 5_000
+_CUT = "\n[…]\n"
+
 
 class Settings(Protocol):
     """What a chat memory and a memory block both say of their notes."""
@@ -158,7 +163,11 @@ class AMemNotes:
 
         utterances: each with a `key`, so that writing it again is harmless.
         """
-        utterances = [utterance for utterance in utterances if self._can_be_stored(*utterance)]
+        utterances = [
+            (self._bounded(item), enclosed)
+            for item, enclosed in utterances
+            if self._can_be_stored(item, enclosed)
+        ]
         plain = [item for item, _ in utterances if item["content"].strip()]
         batch, error = self._take(plain), None
         # What a cancelled call leaves undone waits, too.
@@ -246,6 +255,14 @@ class AMemNotes:
             self.waiting = waiting[-MAX_WAITING:]
         for _ in waiting[:-MAX_WAITING]:
             self._count("ingest.dropped")
+
+    def _bounded(self, item: Item) -> Item:
+        text = item["content"]
+        if len(text) <= MAX_TURN:
+            return item
+        self._count("ingest.shortened")
+        beginning = text[: MAX_TURN - _END - len(_CUT)]
+        return {**item, "content": beginning + _CUT + text[-_END:]}
 
     def _can_be_stored(self, item: Item, enclosed: Sequence[Enclosed]) -> bool:
         if enclosed and not item["content"].strip():

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.agent.workflow import CodeActAgent, FunctionAgent
 from pydantic import BaseModel
 
 from amem_integrations import AgenticMemory
@@ -28,6 +28,7 @@ from tests.llama_index.support import (
     prompts,
     run_agent,
     stream_agent,
+    weather,
     with_weather,
 )
 
@@ -89,6 +90,20 @@ def test_the_notes_come_in_one_message_before_the_question(told: AgenticMemory, 
     assert "You are kind." in (messages[0].content or "")
     assert FACT in (messages[1].content or "")
     assert (messages[1].content or "").endswith(QUESTION)
+
+
+def test_code_and_what_it_prints_are_nobodys_words(core: AgenticMemory) -> None:
+    def run_code(code: str) -> str:
+        return "Rain in Bern. " * 20_000
+
+    llm = ScriptedFunctionCallingLLM(
+        ["I look it up.\n<execute>\nprint(weather('Bern'))\n</execute>", "It rains in Bern."]
+    )
+    memory = memory_of(core)
+    agent = CodeActAgent(run_code, llm=llm, tools=[weather])
+    assert run_agent(agent, QUESTION, memory=memory) == "It rains in Bern."
+    assert contents(core) == [QUESTION, "It rains in Bern."]
+    assert len(memory.get_all()) == 4
 
 
 def test_the_state_of_an_agent_is_not_remembered_as_what_the_user_said(core: AgenticMemory) -> None:

@@ -8,7 +8,9 @@ from llama_index.core.memory import BaseMemoryBlock
 
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.errors import StoreUnavailableError
+from amem_integrations.llama_index import AMemMemoryBlock
 from amem_integrations.llama_index.chat_store import InProcessChatStore
+from amem_integrations.llama_index.notes import MAX_TURN
 from amem_integrations.testing import HashEmbedder
 from amem_integrations.testing.llama_index import ScriptedLLM
 from tests.llama_index.support import ADD, FACT, FIND, assistant, contents, memory_of, simple, user
@@ -95,6 +97,26 @@ def test_a_text_that_no_note_can_hold_is_skipped_and_counted(core: AgenticMemory
     assert contents(core) == ["One"]
     assert memory.events == {"ingest.failed": 1}
     assert memory._notes.waiting == []
+
+
+async def test_of_a_very_long_turn_the_beginning_and_the_end_are_remembered(
+    core: AgenticMemory,
+) -> None:
+    log = f"My log: {'it rained and ' * 20_000} and at last the sun shone."
+    memory = memory_of(core, session_id="s1")
+    block = AMemMemoryBlock(core, namespace="hobbes")
+    for _ in range(2):
+        memory.set([user(log), assistant("I read it.")])
+        await block.aput([user(log)])
+    assert memory.get_all()[0].content == log
+    for who in ("calvin", "hobbes"):
+        text = contents(core, who)[0]
+        assert len(text) <= MAX_TURN
+        assert text.startswith("My log: it rained")
+        assert text.endswith("at last the sun shone.")
+    assert contents(core)[1:] == ["I read it."]
+    assert memory.events == {"ingest.shortened": 1}
+    assert core.admin.health()["llama_index.ingest.shortened"] == 3
 
 
 # -- a chat store, or a memory block of the caller, that fails -----------------------------------

@@ -39,6 +39,15 @@ THOUGHT = ChatMessage(
         (assistant("Thought: I wonder.\nAction: weather\nAction Input: {}"), None),
         (assistant("Observation: Rain."), None),
         (assistant("My thought: Answer: no."), "My thought: Answer: no."),
+        (user("Result of executing the code given:\n\n42"), None),
+        (
+            user("The result of executing the code given was 42."),
+            "The result of executing the code given was 42.",
+        ),
+        (assistant("I compute it.\n<execute>\nprint(6 * 7)\n</execute>"), None),
+        (assistant("It is 42.\n<execute>\nprint(6 *"), "It is 42.\n"),
+        (assistant("<execute>\nprint(6 *"), None),
+        (user("Why does <execute>1</execute> fail?"), "Why does <execute>1</execute> fail?"),
     ],
 )
 def test_the_text_of_a_message_leaves_out_thoughts_and_traces(
@@ -58,6 +67,8 @@ def test_the_last_question_is_the_users_whatever_came_after_it() -> None:
     messages = [user("One?"), user("Two?"), assistant("Hm"), ChatMessage(role="tool", content="3")]
     assert last_question(messages) == "Two?"
     assert last_question([*messages, user(" ")]) == "Two?"
+    output = user("Result of executing the code given:\n\n42")
+    assert last_question([*messages, output]) == "Two?"
     assert last_question([assistant("Hello")]) == last_question([]) == ""
 
 
