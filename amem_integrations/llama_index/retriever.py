@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.bridge.pydantic import Field
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
@@ -20,12 +21,32 @@ _SHOWN = frozenset({"time", "speaker"})
 _EMBEDDED = frozenset({"context", "keywords", "tags", "questions"})
 
 
+# LlamaIndex tells nodes apart by a hash of text and metadata: what depends on the query must not
+# be among them.
+_OF_THE_QUERY = frozenset({"why", "relevance"})
+
+
+class NoteWithScore(NodeWithScore):
+    """A note as a node, with its score.
+
+    Attributes:
+        score: the hit's `relevance`, in [0, 1].
+        why: what each signal contributed to finding it.
+    """
+
+    why: dict[str, float] = Field(default_factory=dict)
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "NoteWithScore"
+
+
 class AMemRetriever(BaseRetriever):
     """Retrieves the notes of one namespace, linked ones included.
 
     A node has the note's id and text; its metadata has keywords, tags, context, questions, links,
-    time, speaker, session and `why` it was found. A model sees time and speaker only. A blank query
-    finds nothing. Errors are raised.
+    time, speaker and session. A model sees time and speaker only. Beside the node stand the score
+    and `why` this query found it. A blank query finds nothing. Errors are raised.
 
     Args:
         core: the memory whose notes they are.
@@ -44,8 +65,9 @@ class AMemRetriever(BaseRetriever):
         >>> from amem_integrations.llama_index import AMemRetriever
         >>> _ = memory.add("Calvin's dog is called Rex", namespace="calvin")
         >>> retriever = AMemRetriever(memory, namespace="calvin", top_k=3)
-        >>> [found.node.text for found in retriever.retrieve("the dog")]
-        ["Calvin's dog is called Rex"]
+        >>> [found] = retriever.retrieve("the dog")
+        >>> found.node.text, "words" in found.why
+        ("Calvin's dog is called Rex", True)
     """
 
     def __init__(
@@ -81,14 +103,18 @@ class AMemRetriever(BaseRetriever):
 
 
 def _nodes(hits: Sequence[Hit]) -> list[NodeWithScore]:
-    return [NodeWithScore(node=_node(hit), score=hit.relevance) for hit in hits]
+    return [NoteWithScore(node=_node(hit), score=hit.relevance, why=dict(hit.why)) for hit in hits]
 
 
 def _node(hit: Hit) -> TextNode:
     note = hit.note
     time = (note.occurred_at or note.created_at).isoformat()
     metadata = {"time": time, "speaker": note.speaker, **hit_metadata(hit)}
-    metadata = {name: value for name, value in metadata.items() if value is not None}
+    metadata = {
+        name: value
+        for name, value in metadata.items()
+        if value is not None and name not in _OF_THE_QUERY
+    }
     return TextNode(
         id_=note.id,
         text=note.content,
