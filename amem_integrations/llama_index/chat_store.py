@@ -19,14 +19,20 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 from pydantic import PrivateAttr
+from sqlalchemy import select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import sessionmaker
 from sqlalchemy.pool import NullPool
 
+from amem_integrations.llama_index.history import INSTRUCTIONS
+
 T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
+
+SQLITE_TIMEOUT = 30.0
+"""Seconds that a writer waits for another one."""
 
 _SQLITE_IN_MEMORY = ("sqlite+aiosqlite:///:memory:", "sqlite+aiosqlite://")
 
@@ -97,8 +103,10 @@ class InProcessChatStore(AsyncDBChatStore):
         return _messages(oldest)
 
     async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
+        """Archive the oldest messages that are no instructions; return them."""
         with self._lock:
-            oldest = self._of(key, MessageStatus.ACTIVE)[:n]
+            active = self._of(key, MessageStatus.ACTIVE)
+            oldest = [row for row in active if row.data["role"] not in INSTRUCTIONS][:n]
             for row in oldest:
                 row.status = MessageStatus.ARCHIVED
         return _messages(oldest)
@@ -166,7 +174,11 @@ class SQLChatStore(SQLAlchemyChatStore):
         if here not in self._engines:
             for loop in [loop for loop in list(self._engines) if loop.is_closed()]:
                 self._engines.pop(loop, None)
-            self._engines[here] = create_async_engine(self.async_database_uri, poolclass=NullPool)
+            self._engines[here] = create_async_engine(
+                self.async_database_uri,
+                poolclass=NullPool,
+                connect_args={"timeout": SQLITE_TIMEOUT} if self._is_sqlite_database() else {},
+            )
         return self._engines[here]
 
     async def _initialize(self) -> Any:
@@ -181,6 +193,10 @@ class SQLChatStore(SQLAlchemyChatStore):
         return sessions, self._made_table
 
     async def _make_table(self, engine: AsyncEngine) -> Any:
+        if self._given_engine is None and self._is_sqlite_database():
+            # Readers do not wait for a writer then; the file remembers it.
+            async with engine.connect() as connection:
+                await connection.exec_driver_sql("PRAGMA journal_mode=WAL")
         # By another store: LlamaIndex's shows a table to others before it is made.
         store: Any = SQLAlchemyChatStore(
             table_name=self.table_name,
@@ -189,6 +205,26 @@ class SQLChatStore(SQLAlchemyChatStore):
             db_schema=self.db_schema,
         )
         return (await store._initialize())[1]
+
+    async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
+        """Archive the oldest messages that are no instructions; return them."""
+        sessions, table = await self._initialize()
+        oldest = (
+            select(table)
+            .where(
+                table.c.key == key,
+                table.c.status == MessageStatus.ACTIVE.value,
+                table.c.role.not_in(INSTRUCTIONS),
+            )
+            .order_by(table.c.timestamp, table.c.id)
+            .limit(n)
+        )
+        async with sessions() as session:
+            rows = (await session.execute(oldest)).fetchall()
+            archived = update(table).where(table.c.id.in_([row.id for row in rows]))
+            await session.execute(archived.values(status=MessageStatus.ARCHIVED.value))
+            await session.commit()
+        return [ChatMessage.model_validate(row.data) for row in rows]
 
 
 def open_chat_store(

@@ -4,8 +4,9 @@
 talks to the AgenticMemory.
 """
 
+import asyncio
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -13,16 +14,29 @@ from typing import Any, Literal, TypeVar
 from llama_index.core.base.llms.types import ChatMessage, ContentBlock, MessageRole, TextBlock
 from llama_index.core.memory import BaseMemoryBlock, Memory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
+from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 from pydantic import PrivateAttr
 
 from amem_integrations.core.io import IO, Forms, async_form, run, sync_form
-from amem_integrations.llama_index.chat_store import InProcessChatStore, block_on, loop_is_running
+from amem_integrations.llama_index.chat_store import (
+    InProcessChatStore,
+    SQLChatStore,
+    block_on,
+)
+from amem_integrations.llama_index.history import (
+    INSTRUCTIONS,
+    Content,
+    count_overflow,
+    count_tokens,
+)
 from amem_integrations.llama_index.messages import (
     SPEAKERS,
     Placement,
+    Question,
     Session,
     insert_notes,
     last_question,
+    question_in,
     spoken_in,
 )
 from amem_integrations.llama_index.notes import AMemNotes, Ingest
@@ -37,6 +51,8 @@ Scope = Literal["user", "session"]
 
 _asked: ContextVar[bool] = ContextVar("asked", default=False)
 """Whether the memory is read for a question that is not in the chat yet."""
+
+_BEFORE = "initial_token_count"
 
 
 class Conversation(Memory, Forms):
@@ -57,12 +73,17 @@ class Conversation(Memory, Forms):
     _session: Session | None = PrivateAttr(default=None)
     _turn: int = PrivateAttr(default=0)
     _managing: Any = PrivateAttr(default_factory=threading.Lock)
+    _unmanaged: bool = PrivateAttr(default=False)
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
 
     @property
     def _blocks(self) -> list[BaseMemoryBlock[Any]]:
         """The caller's own memory blocks."""
         return self.memory_blocks  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+    @property
+    def _tokenizer(self) -> Callable[[str], list[Any]]:
+        return self.tokenizer_fn  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
     @property
     def _sync(self) -> Perform:
@@ -83,27 +104,39 @@ class Conversation(Memory, Forms):
 
     @sync_form
     async def get(
-        self, perform: Perform, input: str | ChatMessage | None = None, **block_kwargs: Any
+        self, perform: Perform, input: Question | None = None, **block_kwargs: Any
     ) -> list[ChatMessage]:
         """Return a copy of the chat with the notes that answer the user's question."""
-        given = input.content if isinstance(input, ChatMessage) else input
-        history = await self.sql_store.get_messages(self.session_id)
-        messages = history
+        given = question_in(input)
+        messages = history = await self._messages(MessageStatus.ACTIVE)
         if self._blocks:
             token = _asked.set(bool(given))
             try:
-                messages = await super().aget(given, **block_kwargs)
+                messages = await super().aget(given or None, **block_kwargs)
             finally:
                 _asked.reset(token)
-        question = given if given and given.strip() else last_question(history)
-        recalled = await self._recall(perform, question, history, messages)
-        return insert_notes(messages, recalled, self.placement, asked=bool(given))
+        recalled = await self._recall(
+            perform,
+            given or last_question(history),
+            history,
+            # Chat engines say how long the messages are that they put before these.
+            self._estimate_token_count(messages) + int(block_kwargs.get(_BEFORE) or 0),
+        )
+        return insert_notes(
+            messages,
+            recalled,
+            self._placement_in(history),
+            asked=bool(given),
+        )
 
     aget = async_form(get)  # pyright: ignore[reportAssignmentType]
 
-    def get_all(self, status: MessageStatus | None = None) -> list[ChatMessage]:
+    @sync_form
+    async def get_all(self, _: Perform, status: MessageStatus | None = None) -> list[ChatMessage]:
         """Return the chat alone."""
-        return self._run(self.aget_all(status))
+        return await self._messages(status)
+
+    aget_all = async_form(get_all)  # pyright: ignore[reportAssignmentType]
 
     def put(self, message: ChatMessage) -> None:
         """Add a message to the chat, and remember it."""
@@ -119,7 +152,7 @@ class Conversation(Memory, Forms):
         if not messages:
             return
         session = await self._known_session()
-        await self.sql_store.add_messages(self.session_id, messages, MessageStatus.ACTIVE)
+        await self.sql_store.add_messages(self.session_id, self._copies(messages))
         new = session.add(spoken_in(messages, SPEAKERS))
         if any(message.role == MessageRole.USER for message in messages):
             self._turn += 1
@@ -136,18 +169,18 @@ class Conversation(Memory, Forms):
     async def set(self, perform: Perform, messages: list[ChatMessage]) -> None:
         """Replace the chat, and remember what was not said in it before, by content."""
         session = await self._known_session()
-        await super().aset(messages)
+        await self.sql_store.set_messages(self.session_id, self._copies(messages))
         self._turn += 1
         await self._notes.ingest(perform, session.add_unknown(spoken_in(messages, SPEAKERS)))
 
     aset = async_form(set)  # noqa: A003  # pyright: ignore[reportAssignmentType]
 
     @sync_form
-    async def reset(self, perform: Perform, status: MessageStatus | None = None) -> None:
+    async def reset(self, _: Perform, status: MessageStatus | None = None) -> None:
         """Clear the chat. The notes stay; `forget` removes those."""
         # What was said before stays known: a repetition is a note of its own.
         await self._known_session()
-        await super().areset(status)
+        await self.sql_store.delete_messages(self.session_id, status=status)
         self._turn += 1
 
     areset = async_form(reset)  # pyright: ignore[reportAssignmentType]
@@ -227,18 +260,18 @@ class Conversation(Memory, Forms):
         memory_content: list[ContentBlock],
         chat_message_data: list[ChatMessage],
     ) -> list[ChatMessage]:
-        """Put what the caller's blocks say where the notes go."""
-        if self.placement == "auto":
-            messages = [*chat_message_data, *chat_history]
-            return insert_notes(messages, memory_content, self.placement, asked=_asked.get())
-        return super()._insert_memory_content(chat_history, memory_content, chat_message_data)
+        """Put in what the caller's blocks say: as LlamaIndex does, but not into a turn before."""
+        messages = self._copies([*chat_message_data, *chat_history])
+        if self.placement == "user":
+            return insert_notes(messages, memory_content, "user", asked=_asked.get())
+        return super()._insert_memory_content(messages, memory_content, [])
 
     async def _recall(
         self,
         perform: Perform,
         question: str,
         history: list[ChatMessage],
-        messages: list[ChatMessage],
+        used: int,
     ) -> list[ContentBlock]:
         turn = self._turn, question
         text = await self._notes.recalled(perform, turn)
@@ -252,7 +285,6 @@ class Conversation(Memory, Forms):
             }
             if self.scope == "session":
                 where["session"] = self.session_id
-            used = sum(map(self._estimate_token_count, messages))
             text = await self._notes.recall(
                 perform,
                 question,
@@ -263,6 +295,12 @@ class Conversation(Memory, Forms):
             )
         return self._render(text)
 
+    def _placement_in(self, chat: list[ChatMessage]) -> Placement:
+        """Return where notes go; a system message of the caller's blocks does not count."""
+        chosen = self.placement
+        has_system = any(message.role == MessageRole.SYSTEM for message in chat)
+        return "user" if chosen == "auto" and not has_system else chosen
+
     def _render(self, text: str) -> list[ContentBlock]:
         if not text:
             return []
@@ -270,14 +308,55 @@ class Conversation(Memory, Forms):
         return self.memory_blocks_template.format_messages(memory_blocks=notes)[0].blocks
 
     async def _manage_queue(self) -> None:
-        # Two at once would archive the same messages twice; the next put catches up.
-        if self._managing.acquire(blocking=False):
+        # Two at once would archive the same messages twice. Whoever comes second leaves its
+        # message to the first.
+        self._unmanaged = True
+        while self._unmanaged and self._managing.acquire(blocking=False):
             try:
-                managing = super()._manage_queue()
-                # It gathers over its blocks, even if there are none, and that takes a loop.
-                await managing if loop_is_running() else block_on(managing)
+                self._unmanaged = False
+                await self._archive_overflow()
             finally:
                 self._managing.release()
+
+    async def _archive_overflow(self) -> None:
+        queue = await self._messages(MessageStatus.ACTIVE)
+        room = int(self.token_limit * self.chat_history_token_ratio)
+        if isinstance(self.sql_store, InProcessChatStore | SQLChatStore):
+            # These do not archive instructions; other stores archive whatever is oldest.
+            room -= self._estimate_token_count([each for each in queue if _instructs(each)])
+            queue = [message for message in queue if not _instructs(message)]
+        sizes = [self._estimate_token_count(message) for message in queue]
+        number = count_overflow(queue, sizes, room, self.token_flush_size)
+        if not number:
+            return
+        archived = await self.sql_store.archive_oldest_messages(self.session_id, number)
+        if self._blocks:
+            flushed = self._copies(archived)
+            await asyncio.gather(
+                *(
+                    block.aput(flushed, from_short_term_memory=True, session_id=self.session_id)
+                    for block in self._blocks
+                )
+            )
+
+    def _estimate_token_count(self, message_or_blocks: Content) -> int:
+        estimates = {
+            "image": self.image_token_size_estimate,
+            "audio": self.audio_token_size_estimate,
+            "video": self.video_token_size_estimate,
+            "document": self.document_token_size_estimate,
+        }
+        return count_tokens(message_or_blocks, lambda text: len(self._tokenizer(text)), estimates)
+
+    async def _messages(self, status: MessageStatus | None) -> list[ChatMessage]:
+        return self._copies(await self.sql_store.get_messages(self.session_id, status=status))
+
+    def _copies(self, messages: list[ChatMessage]) -> list[ChatMessage]:
+        """Return messages of which a change does not reach the chat store, nor the caller's."""
+        if isinstance(self.sql_store, InProcessChatStore | SQLAlchemyChatStore):
+            # They write and read JSON.
+            return messages
+        return [message.model_copy(deep=True) for message in messages]
 
     async def _known_session(self) -> Session:
         """Return the session with all that was said in it so far, as the chat store has it."""
@@ -288,3 +367,7 @@ class Conversation(Memory, Forms):
             with self._lock:
                 self._session = self._session or session
         return self._session
+
+
+def _instructs(message: ChatMessage) -> bool:
+    return message.role.value in INSTRUCTIONS

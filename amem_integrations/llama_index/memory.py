@@ -6,28 +6,27 @@ Here it is made, serialised and restored; `conversation` has its methods.
 import logging
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock, InsertMethod, Memory
-from llama_index.core.memory.memory import DEFAULT_TOKEN_LIMIT
+from llama_index.core.memory.memory import DEFAULT_FLUSH_SIZE, DEFAULT_TOKEN_LIMIT
 from llama_index.core.prompts import RichPromptTemplate
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore
+from llama_index.core.utils import get_tokenizer  # pyright: ignore[reportUnknownVariableType]
 
 from amem_integrations.core.namespace import fixed_namespace
 from amem_integrations.core.note import make_note
 from amem_integrations.llama_index.chat_store import (
+    InProcessChatStore,
     dump_chat_store,
     load_chat_store,
     open_chat_store,
 )
 from amem_integrations.llama_index.conversation import Conversation, Scope
-from amem_integrations.llama_index.messages import (
-    PLACEMENTS,
-    Placement,
-)
+from amem_integrations.llama_index.messages import PLACEMENTS, Placement
 from amem_integrations.llama_index.notes import INGESTS, AMemNotes, Ingest
 from amem_integrations.llama_index.source import Source, choose_source, restore_source
 from amem_integrations.memory.attachments import Captioner, Captioning, captioning_of
@@ -39,7 +38,6 @@ from amem_integrations.recall.search import check_counts
 from amem_integrations.recall.signals import check_relevance
 
 _LOG = logging.getLogger(__name__)
-T = TypeVar("T")
 
 SCOPES = ("user", "session")
 
@@ -54,16 +52,18 @@ _CHAT = (
     "image_token_size_estimate",
     "audio_token_size_estimate",
     "video_token_size_estimate",
+    "document_token_size_estimate",
 )
 
 
 class AMemMemory(Conversation):
     """A chat memory whose messages become notes, recalled in every later session of a user.
 
-    Made by `from_defaults`. What a message says that is new becomes a note once, when it is put.
-    Reading recalls the notes for the last user message, once a turn, without a model call. A memory
-    that fails never fails the turn; `events` and the memory's `health` count it. Its fields are the
-    arguments of `from_defaults`; `insert_method` is `placement`.
+    Made by `from_defaults`, or by itself with the same arguments. What a message says that is new
+    becomes a note once, when it is put. Reading recalls the notes for the last user message, once a
+    turn, without a model call. A memory that fails never fails the turn; `events` and the memory's
+    `health` count it. Its fields are the arguments of `from_defaults`, of which `insert_method` is
+    the field `placement` and `chat_store` is `sql_store`.
 
     Examples:
         >>> from llama_index.core.llms import ChatMessage
@@ -132,8 +132,10 @@ class AMemMemory(Conversation):
             scope: "session" recalls the notes of this session only.
             max_tokens: the most tokens of recalled notes.
             insert_method: "system", "user" (with the user's question), or "auto": into the chat's
-                system message if it has one, else with the question; no prompt gets a second system
-                message, and the beginning of a long chat stays the same from turn to turn.
+                system message if it has one, else with the question; the notes never add a second
+                system message to a prompt, and the beginning of a long chat stays the same from
+                turn to turn. Of `memory_blocks`, what LlamaIndex says of it holds; with "auto" they
+                stand in the system message, with "user" before the notes.
             memory_blocks: LlamaIndex's, beside the notes.
             chat_history: messages to begin with.
             captioner: describes the images, audio and files of a message; a function of an
@@ -156,67 +158,73 @@ class AMemMemory(Conversation):
             >>> [message.content for message in chat.get_all()], memory.count("calvin")
             (['My dog is called Rex.'], 1)
         """
-        check_choice("ingest", ingest, tuple(INGESTS))
-        check_choice("scope", scope, SCOPES)
-        check_counts(top_k=top_k, hops=hops, max_tokens=max_tokens)
-        check_relevance(min_relevance)
-        check_choice("remember", remember, REMEMBER)
-        placement = (
-            insert_method.value if isinstance(insert_method, InsertMethod) else insert_method
-        )
-        check_choice("insert_method", placement, PLACEMENTS)
-        private = ("private", uuid.uuid4().hex)
-        own: dict[str, Any] = {
-            "namespace": fixed_namespace(private if namespace is None else namespace),
-            "top_k": top_k,
-            "hops": hops,
-            "min_relevance": min_relevance,
-            "ingest": ingest,
-            "remember": remember,
-            "scope": scope,
-            "max_tokens": max_tokens,
-            "placement": placement,
-        }
-        # Refuses a session that no note can have, before anything is said in it.
-        make_note("-", namespace=own["namespace"], now=datetime.now(UTC), session=session_id)
         store = {name: kwargs.pop(name) for name in _STORE_ARGUMENTS if name in kwargs}
-        memory = cls._make(
-            choose_source(core, location, llm, embed_model),
-            own,
-            captioning=captioning_of(captioner),
+        # As LlamaIndex's `from_defaults`; its constructor flushes less of a small chat at once.
+        least = kwargs.setdefault("token_flush_size", DEFAULT_FLUSH_SIZE)
+        if least > token_limit:
+            kwargs["token_flush_size"] = int(token_limit * 0.7)
+        memory = cls(
+            core,
+            location=location,
+            llm=llm,
+            embed_model=embed_model,
+            captioner=captioner,
+            namespace=namespace,
             session_id=session_id,
+            top_k=top_k,
+            hops=hops,
+            min_relevance=min_relevance,
+            ingest=ingest,
+            remember=remember,
+            scope=scope,
+            max_tokens=max_tokens,
+            insert_method=insert_method,
             memory_blocks=memory_blocks,
-            insert_method=InsertMethod.USER if placement == "user" else InsertMethod.SYSTEM,
             token_limit=token_limit,
-            chat_store=open_chat_store(**store),
+            sql_store=open_chat_store(**store),
             **kwargs,
         )
         if chat_history:
             memory.set(chat_history)
         return memory
 
-    @classmethod
-    def _make(
-        cls,
-        source: Source,
-        own: Mapping[str, Any],
-        waiting: list[dict[str, Any]] | None = None,
-        captioning: Captioning | None = None,
-        **chat: Any,
-    ) -> Self:
-        """own: the fields that `Memory` does not have. chat: arguments of its from_defaults."""
-        memory = cast("Self", super().from_defaults(**chat))  # pyright: ignore[reportUnknownMemberType]
-        for name, value in own.items():
-            setattr(memory, name, value)
-        memory._source = source
-        memory._notes = AMemNotes(source, memory, waiting=waiting, captioning=captioning)
-        return memory
+    def __init__(
+        self,
+        core: AgenticMemory | Source | None = None,
+        *,
+        location: str | os.PathLike[str] | None = None,
+        llm: Any = None,
+        embed_model: Any = None,
+        captioner: Captioner | Captioning | None = None,
+        **fields: Any,
+    ) -> None:
+        unknown = fields.keys() - type(self).model_fields
+        if unknown:
+            raise TypeError(f"AMemMemory has no argument {', '.join(sorted(unknown))}.")
+        given = {name: value for name, value in fields.items() if value is not None}
+        fields = {name: Conversation.model_fields[name].default for name in _OWN} | given
+        placement = given.get("insert_method", fields["placement"])
+        if isinstance(placement, InsertMethod):
+            placement = placement.value
+        if fields["namespace"] == ():
+            fields["namespace"] = ("private", uuid.uuid4().hex)
+        fields["namespace"] = fixed_namespace(fields["namespace"])
+        _check(fields, placement)
+        fields["placement"] = placement
+        fields["insert_method"] = InsertMethod.USER if placement == "user" else InsertMethod.SYSTEM
+        fields.setdefault("token_limit", DEFAULT_TOKEN_LIMIT)
+        fields.setdefault("sql_store", InProcessChatStore())
+        super().__init__(**fields)  # pyright: ignore[reportUnknownMemberType]
+        self._source = (
+            core if isinstance(core, Source) else choose_source(core, location, llm, embed_model)
+        )
+        self._notes = AMemNotes(self._source, self, captioning=captioning_of(captioner))
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """Return what is needed to go on elsewhere, JSON-native: settings, session, address.
 
-        Keys, model objects and memory blocks are left out; `from_dict` takes them again. The URI of
-        a chat database is included as it is, with its password.
+        Keys, model objects, memory blocks and a tokenizer of one's own are left out; `from_dict`
+        takes them again. The URI of a chat database is included as it is, with its password.
 
         Args:
             **kwargs: not used.
@@ -227,12 +235,15 @@ class AMemMemory(Conversation):
                 "from_dict.",
                 len(self._blocks),
             )
+        if self._tokenizer is not get_tokenizer():
+            _LOG.warning(
+                "The tokenizer is not serialised with the memory; give tokenizer_fn= to from_dict."
+            )
         own = {name: getattr(self, name) for name in _OWN}
         return {
             "class_name": self.class_name(),
             "own": {**own, "namespace": list(self.namespace)},
             "chat": {name: getattr(self, name) for name in _CHAT},
-            "insert_method": self.insert_method.value,
             "template": self.memory_blocks_template.template_str,
             "chat_store": dump_chat_store(self.sql_store, self.session_id),
             "place": self._source.place,
@@ -250,6 +261,7 @@ class AMemMemory(Conversation):
         chat_store: AsyncDBChatStore | None = None,
         memory_blocks: list[BaseMemoryBlock[Any]] | None = None,
         captioner: Captioner | Captioning | None = None,
+        tokenizer_fn: Callable[[str], list[Any]] | None = None,
     ) -> Self:
         """Make the memory that `to_dict` described; it connects on first use.
 
@@ -261,21 +273,20 @@ class AMemMemory(Conversation):
             chat_store: in place of the one described.
             memory_blocks: LlamaIndex's, beside the notes.
             captioner: as for `from_defaults`.
+            tokenizer_fn: in place of LlamaIndex's default.
         """
         own, chat = data["own"], data["chat"]
-        return cls._make(
-            restore_source(data["place"], llm, embed_model)
-            if core is None
-            else choose_source(core, None, llm, embed_model),
-            {**own, "namespace": tuple(own["namespace"])},
-            waiting=list(data["waiting"]),
-            captioning=captioning_of(captioner),
-            insert_method=InsertMethod(data["insert_method"]),
+        memory = cls(
+            restore_source(data["place"], llm, embed_model) if core is None else core,
+            captioner=captioner,
+            **{**own, **chat},
             memory_blocks_template=RichPromptTemplate(data["template"]),
-            chat_store=chat_store or load_chat_store(data["chat_store"], chat["session_id"]),
             memory_blocks=memory_blocks,
-            **chat,
+            sql_store=chat_store or load_chat_store(data["chat_store"], chat["session_id"]),
+            tokenizer_fn=tokenizer_fn,
         )
+        memory._notes.waiting = list(data["waiting"])
+        return memory
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_dict, (self.to_dict(),)
@@ -283,3 +294,15 @@ class AMemMemory(Conversation):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         # Workflows copy their state for an edit; the chat must not go on in two copies.
         return self
+
+
+def _check(fields: Mapping[str, Any], placement: object) -> None:
+    check_choice("ingest", fields["ingest"], tuple(INGESTS))
+    check_choice("scope", fields["scope"], SCOPES)
+    check_choice("remember", fields["remember"], REMEMBER)
+    check_choice("insert_method", placement, PLACEMENTS)
+    check_counts(**{name: fields[name] for name in ("top_k", "hops", "max_tokens")})
+    check_relevance(fields["min_relevance"])
+    # Refuses a session that no note can have, before anything is said in it.
+    session = fields.get("session_id")
+    make_note("-", namespace=fields["namespace"], now=datetime.now(UTC), session=session)

@@ -14,7 +14,7 @@ from functools import partial
 from hashlib import blake2b
 from io import IOBase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from llama_index.core.base.llms.types import (
     ChatMessage,
@@ -23,6 +23,7 @@ from llama_index.core.base.llms.types import (
     TextBlock,
     ToolCallBlock,
 )
+from llama_index.core.schema import QueryBundle
 from llama_index.core.utils import resolve_binary
 
 from amem_integrations.memory.attachments import (
@@ -33,6 +34,8 @@ from amem_integrations.memory.attachments import (
     attachment_counts,
     decode_data_url,
 )
+
+Question: TypeAlias = str | ChatMessage | QueryBundle
 
 Placement = Literal["auto", "system", "user"]
 PLACEMENTS = ("auto", "system", "user")
@@ -122,6 +125,20 @@ def _calls_tools(message: ChatMessage) -> bool:
     return bool(message.additional_kwargs.get("tool_calls")) or any(
         isinstance(block, ToolCallBlock) for block in message.blocks
     )
+
+
+def question_in(input: object) -> str:
+    """Return the text of a question as engines and callers give it; "" if it is none."""
+    match input:
+        case str():
+            text = input
+        case ChatMessage():
+            text = input.content or ""
+        case QueryBundle():
+            text = input.query_str
+        case _:
+            text = ""
+    return text if text.strip() else ""
 
 
 def last_question(messages: Sequence[ChatMessage]) -> str:

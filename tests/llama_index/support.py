@@ -19,6 +19,8 @@ from llama_index.core.chat_engine.types import BaseChatEngine
 from llama_index.core.memory import BaseMemory
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
+from pydantic import PrivateAttr
 
 from amem_integrations import AgenticMemory
 from amem_integrations.errors import StoreUnavailableError
@@ -87,6 +89,57 @@ class Documents(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [NodeWithScore(node=TextNode(text="Dogs are mammals."), score=1.0)]
+
+
+class SharingStore(AsyncDBChatStore):
+    """A chat store as somebody may write one: it keeps the very messages that it is given."""
+
+    _kept: dict[MessageStatus, list[ChatMessage]] = PrivateAttr(
+        default_factory=lambda: {status: [] for status in MessageStatus}
+    )
+
+    async def get_messages(
+        self, key: str, status: MessageStatus | None = MessageStatus.ACTIVE, *_: Any
+    ) -> list[ChatMessage]:
+        kept = [*self._kept[MessageStatus.ARCHIVED], *self._kept[MessageStatus.ACTIVE]]
+        return kept if status is None else list(self._kept[status])
+
+    async def add_messages(
+        self, key: str, messages: list[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
+    ) -> None:
+        self._kept[status].extend(messages)
+
+    async def set_messages(
+        self, key: str, messages: list[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
+    ) -> None:
+        self._kept[status][:] = messages
+
+    async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
+        active = self._kept[MessageStatus.ACTIVE]
+        oldest, active[:] = active[:n], active[n:]
+        self._kept[MessageStatus.ARCHIVED].extend(oldest)
+        return oldest
+
+    async def add_message(
+        self, key: str, message: ChatMessage, status: MessageStatus = MessageStatus.ACTIVE
+    ) -> None:
+        await self.add_messages(key, [message], status)
+
+    async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
+        for kept in MessageStatus if status is None else [status]:
+            self._kept[kept].clear()
+
+    async def count_messages(self, *_: Any, **__: Any) -> int:
+        raise NotImplementedError
+
+    async def delete_message(self, *_: Any, **__: Any) -> ChatMessage | None:
+        raise NotImplementedError
+
+    async def delete_oldest_messages(self, *_: Any, **__: Any) -> list[ChatMessage]:
+        raise NotImplementedError
+
+    async def get_keys(self) -> list[str]:
+        raise NotImplementedError
 
 
 # -- chat engines -----------------------------------------------------------------------------

@@ -1,19 +1,23 @@
 """AMemMemory itself: its arguments, what becomes a note, and what of `Memory` stays."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
-from llama_index.core.memory import Memory
+from llama_index.core.memory import Memory, StaticMemoryBlock
+from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore
 
 from amem_integrations import AgenticMemory, Status
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.llama_index import AMemMemory
+from amem_integrations.llama_index.chat_store import InProcessChatStore
 from tests.embedders.test_llama_index import plain
 from tests.llama_index.support import (
     FACT,
     QUESTION,
+    SharingStore,
     assistant,
     contents,
     memory_of,
@@ -53,11 +57,29 @@ def test_it_is_a_llama_index_memory_and_never_falsy(core: AgenticMemory) -> None
 def test_an_invalid_argument_is_refused(core: AgenticMemory, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         AMemMemory.from_defaults(**{"core": core, "namespace": "calvin", **wrong})
+    with pytest.raises(InvalidInputError):
+        AMemMemory(**{"core": core, "namespace": "calvin", **wrong})
 
 
-def test_an_argument_that_llama_index_does_not_know_is_refused(core: AgenticMemory) -> None:
+@pytest.mark.parametrize("make", [AMemMemory, AMemMemory.from_defaults])
+def test_an_argument_that_llama_index_does_not_know_is_refused(
+    core: AgenticMemory, make: Callable[..., AMemMemory]
+) -> None:
     with pytest.raises(TypeError, match="top_p"):
-        memory_of(core, top_p=1)
+        make(core=core, top_p=1)
+
+
+def test_its_constructor_makes_one_that_works(told: AgenticMemory) -> None:
+    memory = AMemMemory(
+        core=told, namespace="calvin", token_limit=4321, session_id="s1", insert_method="system"
+    )
+    memory.put(user(QUESTION))
+    notes, question = memory.get()
+    assert (notes.role, question.content) == ("system", QUESTION)
+    assert FACT in (notes.content or "")
+    assert memory.token_limit == 4321
+    assert told.recent(namespace="calvin")[0].session == "s1"
+    assert AMemMemory(told).namespace != AMemMemory(told).namespace
 
 
 def test_without_a_namespace_notes_are_private_to_the_object(told: AgenticMemory) -> None:
@@ -153,15 +175,23 @@ def test_notes_are_formed_when_ingest_says(ingest: Any) -> None:
         assert core.recent(namespace="calvin")[0].status is Status.FORMED
 
 
-def test_a_reader_gets_copies_of_the_messages(told: AgenticMemory) -> None:
-    memory = memory_of(told)
+@pytest.mark.parametrize("store", [InProcessChatStore, SharingStore])
+@pytest.mark.parametrize("blocks", [[], [StaticMemoryBlock(name="rules", static_content="-")]])
+def test_a_reader_gets_copies_of_the_messages(
+    told: AgenticMemory, store: type[AsyncDBChatStore], blocks: list[Any]
+) -> None:
+    memory = memory_of(told, chat_store=store(), memory_blocks=blocks)
     memory.put(given := user(QUESTION))
     given.blocks[0].text = "spoilt"
     for message in memory.get():
         for block in message.blocks:
             block.text = "spoilt"
+    memory.get_all()[0].blocks.clear()
     assert "spoilt" not in text_of(memory.get())
-    assert memory.get_all()[0].content == QUESTION
+    assert memory.get_all() == [user(QUESTION)]
+    memory.set([given := user("One")])
+    given.blocks.clear()
+    assert memory.get_all() == [user("One")]
 
 
 # -- set, reset, forget --------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """What a chat memory recalls, how much, and where in the messages it stands."""
 
+import asyncio
 from typing import Any
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import InsertMethod, StaticMemoryBlock
 from llama_index.core.prompts import RichPromptTemplate
+from llama_index.core.schema import QueryBundle
 
 from amem_integrations import AgenticMemory
 from amem_integrations.llama_index import AMemMemoryBlock, AMemRetriever, create_memory_tools
@@ -155,6 +157,32 @@ def test_hostile_text_stays_quoted_data_in_every_prompt(core: AgenticMemory, hos
         assert "49" not in prompt.replace(hostile, "")
 
 
+@pytest.mark.parametrize("form", ["get", "aget"])
+@pytest.mark.parametrize("question", [QUESTION, user(QUESTION), QueryBundle(QUESTION)])
+@pytest.mark.parametrize("blocks", [[], [StaticMemoryBlock(name="rules", static_content="-")]])
+def test_a_question_may_be_text_a_message_or_a_query(
+    told: AgenticMemory, form: str, question: Any, blocks: list[Any]
+) -> None:
+    memory = memory_of(told, memory_blocks=blocks)
+    answer = getattr(memory, form)(input=question)
+    messages = asyncio.run(answer) if form == "aget" else answer
+    assert FACT in text_of(messages)
+
+
+def test_any_other_input_is_no_question(told: AgenticMemory) -> None:
+    """As LlamaIndex's own memory takes it, and as older code counts its tokens."""
+    memory: Any = memory_of(told, chat_history=[user(QUESTION)])
+    assert FACT in text_of(memory.get(5))
+
+
+@pytest.mark.parametrize(("before", "recalled"), [(5, True), (30_000, False)])
+def test_what_an_engine_puts_before_the_chat_takes_room_from_the_notes(
+    told: AgenticMemory, before: int, recalled: bool
+) -> None:
+    memory = memory_of(told, chat_history=[user(QUESTION)])
+    assert (FACT in text_of(memory.get(initial_token_count=before))) is recalled
+
+
 # -- where it goes -------------------------------------------------------------------------------
 
 
@@ -200,29 +228,35 @@ def test_without_notes_the_messages_stay_as_they_are(core: AgenticMemory) -> Non
     assert [message.content for message in memory.get()] == ["Be kind.", QUESTION]
 
 
-def test_memory_blocks_of_the_caller_stay(told: AgenticMemory) -> None:
-    block = StaticMemoryBlock(name="rules", static_content="Answer in verse.")
-    memory = memory_of(told, memory_blocks=[block], chat_history=[user(QUESTION)])
-    (message,) = memory.get()
-    assert "Answer in verse." in (message.content or "")
-    assert FACT in (message.content or "")
-    assert (message.content or "").endswith(QUESTION)
+RULES = StaticMemoryBlock(name="rules", static_content="Answer in verse.")
+
+
+def test_memory_blocks_of_the_caller_stay_where_llama_index_puts_them(told: AgenticMemory) -> None:
+    memory = memory_of(told, memory_blocks=[RULES], chat_history=[user(QUESTION)])
+    rules, question = memory.get()
+    assert rules.role == "system"
+    assert "Answer in verse." in (rules.content or "")
+    assert FACT in (question.content or "")
+    assert (question.content or "").endswith(QUESTION)
     memory.put(assistant("Rex."))
     assert len(memory.get_all()) == 2
-    memory = memory_of(
-        told, memory_blocks=[block], chat_history=[user(QUESTION)], insert_method="system"
-    )
-    assert "Answer in verse." in (memory.get()[0].content or "")
+    for method in ("system", "user"):
+        memory = memory_of(
+            told, memory_blocks=[RULES], chat_history=[user(QUESTION)], insert_method=method
+        )
+        first = memory.get()[0]
+        assert first.role == method
+        assert "Answer in verse." in (first.content or "")
+        assert FACT in (first.content or "")
 
 
 @pytest.mark.parametrize("before", [[], [user("Hi"), assistant("Hello")]])
-def test_with_blocks_of_the_caller_an_engine_sends_one_system_message_too(
+def test_with_the_question_blocks_of_the_caller_add_no_second_system_message(
     told: AgenticMemory, before: list[ChatMessage]
 ) -> None:
-    block = StaticMemoryBlock(name="rules", static_content="Answer in verse.")
     llm = ScriptedLLM(["Rex."], after="repeat")
     for engine in ENGINES[:2]:
-        memory = memory_of(told, memory_blocks=[block], chat_history=before)
+        memory = memory_of(told, memory_blocks=[RULES], chat_history=before, insert_method="user")
         talk = engine(llm, memory)
         talk._prefix_messages = [system("Be kind.")]
         talk.chat(QUESTION)
