@@ -4,16 +4,14 @@ A note is in the background of all that come after it, so reading it each time w
 what forming without a model costs. Nothing is kept of a note that nobody holds any more.
 """
 
-import json
 import weakref
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, cast
 
 from amem_integrations.analysts import words
 from amem_integrations.analysts.terms import MAX_BACKGROUND_CHARS, Vocabulary, vocabulary_of
 from amem_integrations.core.note import Note
+from amem_integrations.core.value_text import text_without_labels
 from amem_integrations.core.values import readable
 
 
@@ -55,31 +53,11 @@ def reading_of(note: Note) -> Reading:
 
 
 def without_data(note: Note) -> Note:
-    """Return the note with the texts in its content alone, without keys and encoded data.
+    """Return the note with the texts in its content alone, without labels and encoded data.
 
-    A value that is indexed whole has its JSON for content. To term statistics its keys would be
-    words that all such notes share.
+    The labels of a value would be words that all such notes share.
     """
     content = readable(note.content)
-    return _values(note) if content == note.content else replace(note, content=content, parts=None)
-
-
-def _values(note: Note) -> Note:
-    if note.value_json is None or not note.content.startswith(("{", "[")):
-        return note
-    try:
-        value = json.loads(note.content)
-    except (ValueError, RecursionError):
-        return note
-    text = "\n".join(_texts(value))
-    return replace(note, content=text, parts=None) if text.strip() else note
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from _texts([*cast("dict[str, Any]", value).values()])
-    elif isinstance(value, list):
-        for item in cast("list[Any]", value):
-            yield from _texts(item)
+    if note.value_json is not None:
+        content = text_without_labels(content, note.value)
+    return note if content == note.content else replace(note, content=content, parts=None)

@@ -4,6 +4,7 @@ All operations of a batch are checked before any is carried out. Reads come firs
 before the batch; of several writes to one key the last one counts.
 """
 
+import json
 import math
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +24,6 @@ from langgraph.store.base import (
     SearchItem,
     SearchOp,
     get_text_at_path,
-    validate_op_namespace,
 )
 
 from amem_integrations.core import json_value
@@ -31,11 +31,12 @@ from amem_integrations.core.filters import Condition, both
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, as_namespace
 from amem_integrations.core.note import Note
+from amem_integrations.core.value_text import value_text
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import Formation
 from amem_integrations.langgraph.filters import to_note_filter
 from amem_integrations.memory.items import LONGEST_TTL, address_id, item_note, value_of, write
-from amem_integrations.memory.wiring import Wiring
+from amem_integrations.memory.wiring import NamespaceLike, Wiring
 from amem_integrations.recall.search import Meets, check_counts, nearest, newest, search
 from amem_integrations.recall.signals import RecallOptions
 from amem_integrations.revisions.forget import renew
@@ -83,7 +84,6 @@ async def run_batch(wiring: Wiring, io: IO, settings: Settings, ops: Iterable[Op
     deleted: dict[str, Namespace] = {}
     count = 0
     for place, op in enumerate(ops):
-        validate_op_namespace(op)
         count += 1
         match op:
             case GetOp():
@@ -135,7 +135,6 @@ async def search_links(io: IO, settings: Settings, op: SearchOp, hops: int) -> l
 
     Scores are those of `AgenticMemory.search`.
     """
-    validate_op_namespace(op)
     check_counts(limit=op.limit, offset=op.offset, hops=hops)
     namespace = parse_namespace(op.namespace_prefix)
     query = _query(op.query)
@@ -156,12 +155,17 @@ async def search_links(io: IO, settings: Settings, op: SearchOp, hops: int) -> l
     return [_search_item(hit.note, hit.score) for hit in hits]
 
 
-def parse_namespace(labels: Iterable[str], *, prefix: bool = False) -> Namespace:
+def labels_of(namespace: NamespaceLike) -> Namespace:
+    """Return the labels as an operation has them; a string is one label."""
+    return (namespace,) if isinstance(namespace, str) else tuple(namespace)
+
+
+def parse_namespace(labels: NamespaceLike, *, prefix: bool = False) -> Namespace:
     """Return the namespace; InvalidNamespaceError for one in which no item can be kept.
 
     prefix: whether it may be empty.
     """
-    namespace = tuple(labels)
+    namespace = labels_of(labels)
     if prefix and not namespace:
         return namespace
     try:
@@ -179,7 +183,7 @@ def _item(op: PutOp, namespace: Namespace, settings: Settings, now: datetime) ->
     value_json = json_value.dumps("value", dict(op.value))
     value = json_value.loads(value_json)
     paths = _paths(op.index, settings.fields)
-    texts = [text for path in paths for text in get_text_at_path(value, path)]
+    texts = [text for path in paths for text in _texts(value, path)]
     note = item_note(
         namespace, str(op.key), value_json, map(_clean, texts), now=now, ttl=_ttl(op.ttl)
     )
@@ -195,6 +199,24 @@ def _paths(index: object, fields: Fields) -> Fields:
     if not isinstance(index, list | tuple) or not all(isinstance(path, str) for path in paths):
         raise InvalidInputError(f"index is False or a list of paths; got {index!r}.")
     return paths
+
+
+def _texts(value: Any, path: str) -> list[str]:
+    """Return the texts under a path, objects and arrays as `value_text`."""
+    if path in ("", "$"):
+        return [value_text(value)]
+    return [_readable(text) for text in get_text_at_path(value, path)]
+
+
+def _readable(text: str) -> str:
+    """Return what LangGraph made JSON of as text to read."""
+    if not text.startswith(("{", "[")):
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value_text(value) or text
 
 
 def _ttl(minutes: object) -> timedelta | None:
@@ -279,6 +301,7 @@ def _check_listing(op: ListNamespacesOp) -> _Read:
             raise InvalidInputError(
                 f"Namespaces are matched by prefix or suffix; got {condition.match_type!r}."
             )
+        parse_namespace(condition.path, prefix=True)
     return partial(_list_namespaces, op)
 
 

@@ -4,44 +4,26 @@ Its items are notes like any other of the memory; `operations` says what each ca
 """
 
 import asyncio
-import logging
-import threading
 import weakref
-from collections.abc import AsyncGenerator, Callable, Iterable
-from concurrent.futures import Future
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Literal, Self, TypeAlias, cast
 
-from langgraph.store.base import (
-    BaseStore,
-    IndexConfig,
-    Op,
-    Result,
-    SearchItem,
-    SearchOp,
-    TTLConfig,
-    ensure_embeddings,
-)
+from langgraph.store.base import IndexConfig, TTLConfig, ensure_embeddings
 
-from amem_integrations.core.io import IO, async_form, sync_form
+from amem_integrations.core.io import IO, Embedder, async_form, sync_form
 from amem_integrations.core.note import Note
 from amem_integrations.embedders.dense import resolve_embedder
-from amem_integrations.errors import InvalidInputError, StoreClosedError, loggable
-from amem_integrations.formation.pipeline import FORMATIONS, Formation
-from amem_integrations.langgraph.operations import (
-    Fields,
-    Settings,
-    parse_namespace,
-    run_batch,
-    search_links,
-)
+from amem_integrations.embedders.embedder import NamedEmbedder
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.formation.pipeline import Formation
+from amem_integrations.langgraph.items import StoreItems
+from amem_integrations.langgraph.operations import Fields, parse_namespace
+from amem_integrations.langgraph.sweeper import Ready, Stopped, Sweeper, Sweeping
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.items import address_id, sweep
-from amem_integrations.memory.options import check_choice
-from amem_integrations.memory.wiring import Adapter
-
-_LOG = logging.getLogger(__name__)
+from amem_integrations.memory.wiring import NamespaceLike
 
 Index: TypeAlias = IndexConfig | Literal[False] | None
 
@@ -49,7 +31,7 @@ _WHOLE = ("$",)
 _SWEEP_MINUTES = 5.0
 
 
-class AMemStore(Adapter, BaseStore):
+class AMemStore(StoreItems):
     """A key-value store with semantic search whose items are notes: linked, and evolving.
 
     Every method works in threads, in any number of event loops, and where one is running. What it
@@ -83,8 +65,6 @@ class AMemStore(Adapter, BaseStore):
         >>> store.close()
     """
 
-    supports_ttl = True
-
     def __init__(
         self,
         memory: AgenticMemory,
@@ -93,15 +73,10 @@ class AMemStore(Adapter, BaseStore):
         ttl: TTLConfig | None = None,
         formation: Formation = "background",
     ) -> None:
-        check_choice("formation", formation, FORMATIONS)
-        super().__init__(memory)
-        self.memory = memory
-        self.ttl_config = ttl
-        self._fields = _fields(index)
-        self._formation: Formation = formation
+        super().__init__(memory, _fields(index), ttl, formation)
         self._owns_memory = False
         # Not a method of the store, which nobody could let go of while it sweeps.
-        self._sweeper = _Sweeper(
+        self._sweeper = Sweeper(
             partial(memory.perform, lambda wiring, io: sweep(wiring, io, formation))
         )
         self._stop_sweeper = weakref.finalize(self, self._sweeper.stop, 0.0)
@@ -152,61 +127,7 @@ class AMemStore(Adapter, BaseStore):
         async with await asyncio.to_thread(cls.from_url, url, **settings) as store:
             yield store
 
-    @sync_form
-    async def batch(self, io: IO, ops: Iterable[Op]) -> list[Result]:
-        """Return the results of the operations, in order; all are checked before the first runs.
-
-        Reads see the state before the batch; of several writes to one key the last one counts.
-        """
-        return await run_batch(self._wiring, io, self._settings, ops)
-
-    abatch = async_form(batch)  # pyright: ignore[reportAssignmentType]
-
-    @sync_form
-    async def search(
-        self,
-        io: IO,
-        namespace_prefix: tuple[str, ...],
-        /,
-        *,
-        query: str | None = None,
-        filter: dict[str, Any] | None = None,
-        limit: int = 10,
-        offset: int = 0,
-        refresh_ttl: bool | None = None,
-        hops: int = 0,
-    ) -> list[SearchItem]:
-        """Return items under a prefix: the nearest to `query`; without one the last changed first.
-
-        Scores are cosines of the best indexed text. `langgraph.filters` describes filters.
-
-        Args:
-            namespace_prefix: the first labels of the namespaces.
-            query: what to look for, in words.
-            filter: conditions on values.
-            limit: how many, at most.
-            offset: how many to skip.
-            refresh_ttl: whether reading prolongs; None: as the TTLConfig has it.
-            hops: how many links to follow from what is found in exactly this namespace; scores
-                are then those of `AgenticMemory.search`.
-
-        Raises:
-            InvalidFilterError: the filter means nothing.
-            InvalidInputError: another value cannot be used.
-            StoreError: the store cannot be read.
-            EmbeddingError: the embedder gives no usable vectors; its own errors pass through.
-        """
-        if refresh_ttl is None:
-            refresh_ttl = (self.ttl_config or {}).get("refresh_on_read", True)
-        op = SearchOp(namespace_prefix, filter, limit, offset, query, refresh_ttl)
-        if hops:
-            return await search_links(io, self._settings, op, hops)
-        [items] = await run_batch(self._wiring, io, self._settings, [op])
-        return cast("list[SearchItem]", items)
-
-    asearch = async_form(search)  # pyright: ignore[reportAssignmentType]
-
-    def note(self, namespace: tuple[str, ...], key: str) -> Note | None:
+    def note(self, namespace: NamespaceLike, key: str) -> Note | None:
         """Return the note behind an item, with links in both directions; None if there is none.
 
         Args:
@@ -220,7 +141,7 @@ class AMemStore(Adapter, BaseStore):
         labels = parse_namespace(namespace)
         return self.memory.get(address_id((labels, str(key))), namespace=labels)
 
-    async def anote(self, namespace: tuple[str, ...], key: str) -> Note | None:
+    async def anote(self, namespace: NamespaceLike, key: str) -> Note | None:
         """`note`, awaited."""
         labels = parse_namespace(namespace)
         return await self.memory.aget(address_id((labels, str(key))), namespace=labels)
@@ -236,26 +157,55 @@ class AMemStore(Adapter, BaseStore):
 
     asweep_ttl = async_form(sweep_ttl)
 
-    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> "Future[None]":
-        """Sweep every so often in a thread, until stopped or closed.
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Sweeping:
+        """Sweep every so often in a thread, until stopped or closed. May be awaited.
 
         Args:
             sweep_interval_minutes: else that of the TTLConfig, else five minutes.
 
         Returns:
-            A future that is done when sweeping has ended; cancelling it ends it.
+            A future that is done when sweeping has ended; cancelling it ends it. Awaiting the call
+            gives such a future of the running loop.
         """
         configured = (self.ttl_config or {}).get("sweep_interval_minutes")
         minutes = sweep_interval_minutes or configured or _SWEEP_MINUTES
         return self._sweeper.start(60.0 * minutes)
 
-    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Stop sweeping; False if the sweep at hand took longer than `timeout` seconds.
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> Stopped:
+        """Stop sweeping. False if the sweep at hand took longer than `timeout` seconds.
+
+        The call may be awaited. Where a loop is running, only that waits, or asking for the truth
+        of the result.
 
         Args:
             timeout: seconds to wait, at most; None for as long as it takes.
         """
-        return self._sweeper.stop(timeout)
+        stopped = Stopped(partial(self._sweeper.stop, timeout))
+        self._sweeper.request_stop()
+        if not _is_loop_running():
+            bool(stopped)
+        return stopped
+
+    def setup(self) -> Ready:
+        """Do nothing: the memory is ready once it is open. Other stores have it; may be awaited."""
+        return Ready()
+
+    @property
+    def embeddings(self) -> Embedder:
+        """The memory's embedder, as it was given."""
+        return self._embedder.inner
+
+    @property
+    def index_config(self) -> IndexConfig | None:
+        """What is indexed unless a `put` says otherwise, and the embedder; None for nothing."""
+        if not self._fields:
+            return None
+        embed, fields = cast("Any", self.embeddings), list(self._fields)
+        return IndexConfig(dims=self._embedder.dimension, embed=embed, fields=fields)
+
+    @property
+    def _embedder(self) -> NamedEmbedder:
+        return cast("NamedEmbedder", self._sync.embedder)
 
     def close(self) -> None:
         """Stop sweeping, and close the memory if it is the store's own. Can be repeated."""
@@ -281,58 +231,13 @@ class AMemStore(Adapter, BaseStore):
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    @property
-    def _settings(self) -> Settings:
-        ttl: TTLConfig = self.ttl_config or {}
-        omit, refresh = bool(ttl.get("omit_expired")), ttl.get("refresh_on_read", True)
-        return Settings(self._fields, self._formation, omit, bool(refresh))
 
-
-class _Sweeper:
-    """A daemon thread that calls `sweep` at intervals, until stopped or until the memory closes."""
-
-    def __init__(self, sweep: Callable[[], int]) -> None:
-        self._sweep = sweep
-        self._lock = threading.Lock()
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._done: Future[None] = Future()
-
-    def start(self, interval: float) -> "Future[None]":
-        """Start, unless it runs; cancelling the future stops it."""
-        with self._lock:
-            if self._thread is None or not self._thread.is_alive():
-                self._stop, self._done = stop, done = threading.Event(), Future[None]()
-                done.add_done_callback(lambda _: stop.set())
-                run = partial(_run_sweeper, self._sweep, interval, stop, done)
-                self._thread = threading.Thread(target=run, name="amem-ttl-sweeper", daemon=True)
-                self._thread.start()
-            return self._done
-
-    def stop(self, timeout: float | None = None) -> bool:
-        """Stop after the round at hand; False if that took longer than `timeout` seconds."""
-        with self._lock:
-            thread, stop = self._thread, self._stop
-        if thread is None:
-            return True
-        stop.set()
-        if thread is not threading.current_thread():
-            thread.join(timeout)
-        return not thread.is_alive()
-
-
-def _run_sweeper(
-    sweep: Callable[[], int], interval: float, stop: threading.Event, done: "Future[None]"
-) -> None:
-    while not stop.wait(interval):
-        try:
-            sweep()
-        except StoreClosedError:
-            break
-        except Exception as error:
-            _LOG.warning("Sweeping failed (%s) and will be tried again.", loggable(error))
-    if done.set_running_or_notify_cancel():
-        done.set_result(None)
+def _is_loop_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _fields(index: Index) -> Fields:

@@ -127,7 +127,7 @@ def test_the_index_says_what_is_indexed_unless_a_put_does(
 ) -> None:
     store = AMemStore(memory, index=index, formation="off")
     store.put(NS, "k", {"drink": "tea"})
-    scores = [item.score for item in store.search(NS, query='{"drink": "tea"}')]
+    scores = [item.score for item in store.search(NS, query="tea")]
     assert scores == ([] if found is None else [pytest.approx(found, abs=1e-3)])
     store.put(NS, "k", {"drink": "tea"}, index=["drink"])
     assert store.search(NS, query="tea")[0].score == pytest.approx(1, abs=1e-3)
@@ -266,6 +266,90 @@ def test_a_sweep_that_fails_is_logged_and_tried_again(
     store.close()
     assert caplog.text.count("RuntimeError") == 2
     assert "secret" not in caplog.text
+
+
+def test_setup_and_the_sweeper_are_called_as_of_the_official_sync_stores() -> None:
+    with AMemStore.from_url(embedder=EMBEDDER, ttl={"sweep_interval_minutes": 1}) as store:
+        store.setup()
+        assert not store.start_ttl_sweeper().done()
+        assert store.stop_ttl_sweeper()
+
+
+async def test_setup_and_the_sweeper_are_awaited_as_of_the_official_async_stores() -> None:
+    async with AMemStore.afrom_url(embedder=EMBEDDER, ttl={"sweep_interval_minutes": 1}) as store:
+        await store.setup()
+        sweeping = await store.start_ttl_sweeper()
+        assert isinstance(sweeping, asyncio.Future)
+        assert await store.stop_ttl_sweeper(timeout=20)
+        await asyncio.wait_for(sweeping, 20)
+        sweeping = await store.start_ttl_sweeper()
+        sweeping.cancel()
+        assert await store.stop_ttl_sweeper()
+
+
+async def test_stopping_the_sweeper_does_not_hold_up_the_loop(
+    memory: AgenticMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    perform, begun, may_end = memory.perform, threading.Event(), threading.Event()
+
+    def slow(operation: Any) -> Any:
+        begun.set()
+        assert may_end.wait(20)
+        return perform(operation)
+
+    monkeypatch.setattr(memory, "perform", slow)
+    store = AMemStore(memory)
+    store.start_ttl_sweeper(INTERVAL)
+    assert await asyncio.to_thread(begun.wait, 20)
+    stopping = asyncio.ensure_future(store.stop_ttl_sweeper())
+    await asyncio.sleep(0.05)
+    assert not stopping.done()
+    may_end.set()
+    assert await stopping
+
+
+def test_a_store_says_what_it_indexes_and_by_which_embedder(memory: AgenticMemory) -> None:
+    assert AMemStore(memory, index=False).index_config is None
+    config = AMemStore(memory, index={"fields": ["text"]}).index_config
+    assert config is not None
+    assert config["fields"] == ["text"]  # type: ignore[typeddict-item]
+    index = {"dims": EMBEDDER.dimension, "embed": EMBEDDER}
+    with AMemStore.from_url(index=index) as store:  # type: ignore[arg-type]
+        assert store.embeddings is EMBEDDER
+        assert store.index_config == {**index, "fields": ["$"]}
+
+
+# -- namespaces --------------------------------------------------------------------------------
+
+MAIL = ("users", "bea@example.com")
+
+
+async def test_ids_with_a_period_are_labels_like_any_other(memory: AgenticMemory) -> None:
+    store = AMemStore(memory)
+    memory.add("Bea takes no sugar", namespace=MAIL, key="told")
+    store.put(MAIL, "tea", {"text": "green tea"})
+    await store.aput(("users", "bea@example", "com"), "tea", {"text": "black tea"})
+    assert store.get(MAIL, "told") == await store.aget(MAIL, "told") is not None
+    assert {item.key for item in store.search(MAIL)} == {"told", "tea"}
+    assert await store.alist_namespaces(prefix=MAIL) == [MAIL] == store.list_namespaces(suffix=MAIL)
+    store.delete(MAIL, "tea")
+    await store.adelete(MAIL, "told")
+    assert store.search(MAIL) == []
+    assert len(store.search(("users",))) == 1
+
+
+def test_a_namespace_of_one_label_may_be_a_string(memory: AgenticMemory) -> None:
+    store = AMemStore(memory)
+    memory.add("Calvin has a boat", namespace="calvin", key="told")
+    store.put("calvin", "tea", {"text": "green tea"})
+    assert [item.namespace for item in store.search("calvin")] == [("calvin",)] * 2
+    assert store.get("calvin", "told") is not None
+    assert store.note("calvin", "tea") is not None
+    assert store.list_namespaces(prefix="calvin") == [("calvin",)]
+    store.delete("calvin", "tea")
+    assert store.get("calvin", "tea") is None
+    with pytest.raises(InvalidNamespaceError):
+        store.search("")
 
 
 # -- in a graph --------------------------------------------------------------------------------

@@ -42,6 +42,31 @@ def test_forming_an_item_leaves_its_times_and_its_place_alone(memory: AgenticMem
     assert {item.key: item.score for item in store.search(NS, query="redis")} == scores
 
 
+def test_a_value_with_one_text_is_that_text() -> None:
+    told = "Bea takes her tea without sugar"
+    with open_memory() as memory:
+        store = AMemStore(memory, formation="inline")
+        store.put(NS, "langmem", {"kind": "Memory", "content": {"content": told}})
+        store.put(NS, "several", {"text": "Calvin sails on Sundays", "boat": {"name": "Susie"}})
+        assert note(store, "langmem").content == told
+        assert note(store, "several").content == "Calvin sails on Sundays\nboat.name: Susie"
+        packed = memory.pack(memory.search("Bea's tea", namespace=NS), 500)
+        assert f'"{told}"' in packed
+        assert '\\"' not in packed
+        keywords = {*note(store, "langmem").keywords, *note(store, "several").keywords}
+        terms = {word for term in keywords for word in term.lower().split()}
+        assert "sugar" in terms
+        assert terms.isdisjoint({"memory", "content", "kind", "text", "boat", "name"})
+
+
+def test_an_object_under_a_path_is_text_as_well(memory: AgenticMemory) -> None:
+    store = AMemStore(memory, index={"fields": ["who"]}, formation="off")
+    store.put(NS, "k", {"who": {"name": "Bea", "likes": ["tea", "cake"], "age": None}, "n": 1})
+    assert note(store, "k").content == "likes: tea, cake\nname: Bea"
+    store.put(NS, "k", {"who": "[sic]"})
+    assert note(store, "k").content == "[sic]"
+
+
 @pytest.mark.parametrize("formation", ["background", "off"])
 def test_an_item_is_found_before_it_is_formed(memory: AgenticMemory, formation: Any) -> None:
     store = AMemStore(memory, index={"fields": ["text"]}, formation=formation)
@@ -217,7 +242,7 @@ def test_following_links_keeps_to_the_filter_and_the_namespace(linked: AMemStore
     found = linked.search(NS, query="eviction policy", hops=1, filter={"kind": "plan"})
     assert [item.key for item in found] == ["policy"]
     assert linked.search(("users",), query="eviction policy", hops=1) == []
-    for prefix in ((), ("a.b",)):
+    for prefix in ((), ("a", "")):
         with pytest.raises(InvalidNamespaceError):
             linked.search(prefix, query="policy", hops=1)
 
