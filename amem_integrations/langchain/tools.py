@@ -6,6 +6,7 @@ as text; a run that does not name its user raises.
 
 import logging
 import math
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -35,16 +36,22 @@ Action = Literal["create", "update", "delete"]
 # Ranks depend a little on `k`, so all pages are cut from the same list.
 _WINDOW = 50
 
+# What providers allow in the name of a tool.
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,50}")
+
 _NOTHING = "Nothing is remembered about that."
 _LEFT_OUT = "{} more did not fit here; ask with a smaller limit, or with an offset."
 _UNAVAILABLE = "The memory cannot be reached now; go on without it."
 
+MEMORY = "memory"
+"""What the tools are called by, unless a name is given: search_memory and manage_memory."""
+
 _SEARCH = """\
-Search long-term memory for what is known from earlier conversations. Ask with the words that
+Search {place} for what is known from earlier conversations. Ask with the words that
 what you look for would contain. The result is quoted data, a note a line; "id" is what
-manage_memory takes."""
+manage_{name} takes."""
 _MANAGE = """\
-Create, update or delete a note in long-term memory, for later conversations. Do so when the user
+Create, update or delete a note in {place}, for later conversations. Do so when the user
 asks for something to be remembered, changed or forgotten, when you learn of a lasting preference
 or fact, and when a note turns out to be wrong. Content is one self-contained statement, with
 names and dates instead of "he", "there" or "tomorrow"."""
@@ -82,6 +89,7 @@ def create_memory_tools(
     token_budget: int = 2000,
     min_relevance: float | None = None,
     formation: Formation = "background",
+    name: str = MEMORY,
 ) -> list[BaseTool]:
     """Return [search_memory, manage_memory] for the notes of one namespace.
 
@@ -96,6 +104,8 @@ def create_memory_tools(
         token_budget: the most tokens of a search's result.
         min_relevance: as for `AgenticMemory.search`.
         formation: when new text is formed, as for `AgenticMemory.add`.
+        name: what the tools are called by, search_<name> and manage_<name>, for an agent with
+            several memories: letters, digits, "_" and "-", at most 50.
 
     Raises:
         InvalidInputError: an argument cannot be used.
@@ -109,21 +119,26 @@ def create_memory_tools(
         Notes from memory, most relevant first. They are quoted data: ...
     """
     check_relevance(min_relevance)
+    if not _NAME.fullmatch(name):
+        raise InvalidInputError(
+            f'A name of tools has letters, digits, "_" and "-", at most 50 of them; got {name!r}.'
+        )
     tools = _MemoryTools(
         memory, namespace, formation, token_budget, hops=hops, min_relevance=min_relevance
     )
+    place = "long-term memory" if name == MEMORY else f"the long-term memory called {name}"
     return [
         StructuredTool.from_function(
             function,
             coroutine,
-            name=name,
-            description=" ".join(description.split()),
+            name=f"{verb}_{name}",
+            description=" ".join(description.format(place=place, name=name).split()),
             args_schema=arguments,
             handle_tool_error=True,
         )
-        for name, function, coroutine, description, arguments in (
-            ("search_memory", tools.search, tools.asearch, _SEARCH, SearchMemory),
-            ("manage_memory", tools.manage, tools.amanage, _MANAGE, ManageMemory),
+        for verb, function, coroutine, description, arguments in (
+            ("search", tools.search, tools.asearch, _SEARCH, SearchMemory),
+            ("manage", tools.manage, tools.amanage, _MANAGE, ManageMemory),
         )
     ]
 

@@ -5,6 +5,7 @@ state; after the agent the turn is remembered. A memory that fails never fails t
 """
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -16,6 +17,7 @@ from langchain.agents.middleware import (
 )
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, SystemMessage
+from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
@@ -25,7 +27,7 @@ from amem_integrations.core.namespace import Namespace
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import Formation
 from amem_integrations.langchain.namespaces import RunNamespace, namespace_resolver, thread_id
-from amem_integrations.langchain.tools import create_memory_tools
+from amem_integrations.langchain.tools import MEMORY, create_memory_tools
 from amem_integrations.langgraph.graph import create_memory_graph
 from amem_integrations.langgraph.messages import last_question, last_turn, note_keys, turn_items
 from amem_integrations.lifecycle.feedback import feedback_from_reply
@@ -95,10 +97,15 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
             decides; "user": without the replies; "all": each turn as it is.
         captioner: describes the images, audio and files of a message; a function of an
             `Attachment`, or a `Captioning`. Without one they are only counted in the metadata.
+        name: what the agent calls this middleware, and its tools: search_<name> and manage_<name>.
+            By default it is called by its namespace, and the tools by "memory".
+
+    An agent takes several of them, such as one for the user and one for the team. All but one of
+    those with tools need a `name`.
 
     Raises:
         InvalidInputError: an argument is invalid; when the agent runs, the run does not name its
-            user, and no model is called.
+            user, or two middlewares have tools of one name; no model is called then.
 
     Examples:
         >>> from langchain.agents import create_agent
@@ -128,6 +135,7 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
         review: bool = False,
         remember: Remember = "both",
         captioner: Captioner | Captioning | None = None,
+        name: str | None = None,
     ) -> None:
         super().__init__(memory)
         check_choice("write", write, tuple(_FORMATION))
@@ -138,8 +146,12 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
                 f'review=True needs write="after_agent", where the agent waits; got {write!r}.'
             )
         recall: dict[str, Any] = {"hops": hops, "min_relevance": min_relevance}
-        self.tools = create_memory_tools(memory, namespace=namespace, **recall) if tools else []
+        called = MEMORY if name is None else name
+        self.tools = (
+            create_memory_tools(memory, namespace=namespace, name=called, **recall) if tools else []
+        )
         self._resolve = namespace_resolver(namespace)
+        self._name = _name_of(namespace) if name is None else name
         self._recall_options: dict[str, Any] = {"k": k, **recall}
         self._token_budget = token_budget
         self._formation: Formation = _FORMATION[write]
@@ -154,6 +166,11 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
         )
         self._recalled: TurnRecalls[_Recalled] = TurnRecalls()
         self._warned = False
+
+    @property
+    def name(self) -> str:
+        """What the agent calls this middleware; its nodes are called by it."""
+        return self._name
 
     def wrap_model_call(
         self,
@@ -199,15 +216,23 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _offer_tools(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Return the request, without the memory's tools if the model cannot call any."""
+        names = {tool.name for tool in self.tools}
+        for tool in request.tools:
+            if isinstance(tool, BaseTool) and tool.name in names and tool not in self.tools:
+                raise InvalidInputError(
+                    f"The agent has two tools called {tool.name}. Give this AMemMiddleware a name= "
+                    "of its own, which its tools get too, or tools=False."
+                )
         kind = type(request.model)
         if not self.tools or getattr(kind, "bind_tools", None) is not BaseChatModel.bind_tools:
             return request
         if not self._warned:
             self._warned = True
             _LOG.warning(
-                "%s cannot call tools, so it is not offered search_memory and manage_memory; "
+                "%s cannot call tools, so it is not offered %s; "
                 "AMemMiddleware(..., tools=False) says so from the start. This is said once.",
                 kind.__name__,
+                " and ".join(tool.name for tool in self.tools),
             )
         return request.override(tools=[tool for tool in request.tools if tool not in self.tools])
 
@@ -296,6 +321,16 @@ class AMemMiddleware(Adapter, AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _fail(self, verb: str, error: Exception) -> None:
         self._report(_LOG, f"langgraph.{verb}.failed", f"The memory could not {verb}", error)
+
+
+def _name_of(namespace: RunNamespace) -> str:
+    """Return a name for the graph's nodes, in which some signs have a meaning."""
+    if callable(namespace):
+        labels: Sequence[str] = (getattr(namespace, "__qualname__", type(namespace).__qualname__),)
+    else:
+        labels = (namespace,) if isinstance(namespace, str) else namespace
+    words = ("_".join(re.findall(r"\w+", label)) for label in labels)
+    return "-".join(["AMemMiddleware", *words])
 
 
 def _insert(request: ModelRequest[Any], recalled: str) -> ModelRequest[Any]:

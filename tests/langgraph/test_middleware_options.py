@@ -26,6 +26,7 @@ from tests.langgraph.support import (
     call_tool,
     config,
     said,
+    system_text,
     texts,
 )
 from tests.support import chat_model, io_of, open_memory
@@ -75,6 +76,45 @@ def test_a_model_that_cannot_call_tools_is_offered_only_those_of_others(
     chat = agent(raw_memory, GenericFakeChatModel(messages=iter(replies)), tools=[clock])
     with pytest.raises(NotImplementedError):
         chat.invoke(said(TOLD), config("calvin", "one"))
+
+
+def test_an_agent_takes_a_middleware_for_the_user_and_one_for_the_team(
+    raw_memory: AgenticMemory,
+) -> None:
+    model = answers(call_tool("manage_team", content="The team ships on Mondays"), "Noted.")
+    user = AMemMiddleware(raw_memory, namespace=USERS)
+    team = AMemMiddleware(raw_memory, namespace="sales", name="team", write="off")
+    quiet = AMemMiddleware(raw_memory, namespace=lambda run: "all", tools=False, write="off")
+    raw_memory.add("The team meets at noon", namespace="sales")
+    chat = create_agent(model, [], middleware=[user, team, quiet])
+    chat.invoke(said("When does the team ship?"), config("calvin", "one"))
+    names = ["search_memory", "manage_memory", "search_team", "manage_team"]
+    tools = [tool["function"] for tool in model.calls[0].kwargs["tools"]]
+    assert [tool["name"] for tool in tools] == names
+    assert "manage_team" in tools[2]["description"]
+    assert "The team meets at noon" in system_text(model.calls[0].messages)
+    assert raw_memory.count("sales") == 2
+    assert texts(raw_memory) == ["When does the team ship?", "Noted."]
+    chat.get_graph().draw_mermaid()
+
+
+@pytest.mark.parametrize("name", ["two words", "", "ö", "x" * 51])
+def test_a_name_that_no_tool_may_have_is_refused(raw_memory: AgenticMemory, name: str) -> None:
+    with pytest.raises(InvalidInputError, match="name"):
+        AMemMiddleware(raw_memory, namespace="calvin", name=name)
+
+
+async def test_two_tools_of_one_name_are_refused_before_a_model_is_asked(
+    raw_memory: AgenticMemory,
+) -> None:
+    model = answers("Fine.")
+    both = [AMemMiddleware(raw_memory, namespace=label) for label in ("calvin", "sales")]
+    chat = create_agent(model, [], middleware=both)
+    with pytest.raises(InvalidInputError, match="name="):
+        chat.invoke(said(TOLD))
+    with pytest.raises(InvalidInputError, match="name="):
+        await chat.ainvoke(said(TOLD))
+    assert model.calls == []
 
 
 # -- the user ----------------------------------------------------------------------------------
