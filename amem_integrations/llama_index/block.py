@@ -4,6 +4,7 @@ LlamaIndex's `Memory` reads it at every turn, and writes to it what leaves the s
 unless `accept_short_term_memory` is False.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Self, cast
@@ -13,9 +14,10 @@ from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer  # pyright: ignore[reportUnknownVariableType]
 from pydantic import ConfigDict, PrivateAttr, ValidationError
 
-from amem_integrations.core.namespace import fixed_namespace
+from amem_integrations.core.namespace import Namespace, fixed_namespace
 from amem_integrations.core.note import make_note
 from amem_integrations.errors import InvalidInputError
+from amem_integrations.llama_index.conversation import Scope
 from amem_integrations.llama_index.messages import SPEAKERS, Session, last_question, spoken_in
 from amem_integrations.llama_index.notes import AMemNotes, Ingest
 from amem_integrations.llama_index.source import Source, choose_source, restore_source
@@ -39,15 +41,17 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         **fields: the other attributes, and `accept_short_term_memory`, as for any block.
 
     Attributes:
-        name: as for any block.
+        name: as for any block. By default it names the namespace, so that the blocks of two
+            namespaces stand side by side.
         priority: as for any block. A block of priority 0 is never truncated; one of another loses
             whole notes, the least relevant first.
-        top_k: how many notes are recalled, at most.
+        top_k: how many notes are recalled, at most; 0 for none.
         hops: how many links are followed.
         min_relevance: as for `AgenticMemory.search`.
         max_tokens: the most tokens of recalled notes.
         ingest: as for `AMemMemory`.
         remember: as for `AMemMemory`.
+        scope: likewise; in the scope of a session, a block that is not told of any recalls nothing.
 
     Raises:
         InvalidInputError: an argument cannot be used.
@@ -67,7 +71,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
     # A misspelt field would be ignored.
     model_config = ConfigDict(extra="forbid")
 
-    name: str = "amem"
+    name: str = ""
     priority: int = 1
     namespace: tuple[str, ...]
     top_k: int = 5
@@ -76,6 +80,7 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
     max_tokens: int = 1000
     ingest: Ingest = "background"
     remember: Remember = "both"
+    scope: Scope = "user"
 
     _notes: AMemNotes = PrivateAttr()
     _tokenize: Callable[[str], list[Any]] = PrivateAttr()
@@ -89,6 +94,8 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         **fields: Any,
     ) -> None:
         fields["namespace"] = fixed_namespace(namespace)
+        if not fields.get("name"):
+            fields["name"] = _name_of(fields["namespace"])
         try:
             super().__init__(**fields)
         except ValidationError as error:
@@ -112,11 +119,15 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         return dict(self._notes.events)
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        session = block_kwargs.get("session_id")
+        if self.scope == "session" and not self._is_valid(session):
+            return ""
         return await self._notes.recall(
             self._notes.source.aperform,
             last_question(messages or []),
             token_budget=self.max_tokens,
             count_tokens=self._count_tokens,
+            filter={"session": session} if self.scope == "session" else None,
         )
 
     async def aput(
@@ -139,6 +150,9 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
         await self._notes.ingest(self._notes.source.aperform, utterances)
 
     def _is_valid(self, session: str | None) -> bool:
+        """Whether a note can be of this session."""
+        if session is None:
+            return False
         try:
             make_note("-", namespace=self.namespace, now=datetime.now(UTC), session=session)
         except InvalidInputError:
@@ -168,3 +182,9 @@ class AMemMemoryBlock(BaseMemoryBlock[str]):
 
     def _count_tokens(self, text: str) -> int:
         return len(self._tokenize(text))
+
+
+def _name_of(namespace: Namespace) -> str:
+    """Return a name that can be a tag in a prompt, and ends no other."""
+    plain = re.sub(r"\W+", "_", "_".join(namespace)).strip("_")
+    return f"amem_{plain}" if plain else "amem"

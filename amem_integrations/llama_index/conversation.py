@@ -34,6 +34,7 @@ from amem_integrations.llama_index.messages import (
     Placement,
     Question,
     Session,
+    begins_turn,
     insert_notes,
     last_question,
     question_in,
@@ -154,7 +155,7 @@ class Conversation(Memory, Forms):
         session = await self._known_session()
         await self.sql_store.add_messages(self.session_id, self._copies(messages))
         new = session.add(spoken_in(messages, SPEAKERS))
-        if any(message.role == MessageRole.USER for message in messages):
+        if any(map(begins_turn, messages)):
             self._turn += 1
         # Before the queue is managed: a block of the caller may raise there.
         await self._notes.ingest(perform, new)

@@ -17,7 +17,7 @@ from llama_index.core.base.llms.types import (
     ToolCallBlock,
 )
 
-from amem_integrations.llama_index.messages import is_output
+from amem_integrations.llama_index.messages import begins_turn
 
 Content: TypeAlias = str | ChatMessage | Sequence[Any]
 """A text, a message, or a list of messages or content blocks."""
@@ -71,7 +71,7 @@ def count_overflow(
     number = gone = 0
     if excess > 0:
         for at, (message, size) in enumerate(zip(messages, sizes, strict=True)):
-            if message.role == MessageRole.USER and not is_output(message):
+            if begins_turn(message):
                 number = at
                 if gone >= max(excess, least):
                     break

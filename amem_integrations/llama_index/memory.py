@@ -122,7 +122,7 @@ class AMemMemory(Conversation):
                 `Settings`.
             embed_model: the embedding model, likewise.
             location: as for `AgenticMemory`.
-            top_k: how many notes are recalled, at most.
+            top_k: how many notes are recalled, at most; 0 for none.
             hops: how many links are followed.
             min_relevance: as for `AgenticMemory.search`.
             ingest: "background" forms notes in a thread, "await" before `put` returns, "manual"

@@ -90,7 +90,7 @@ def spoken_in(messages: Iterable[ChatMessage], speakers: Sequence[str]) -> list[
 
 def _spoken(message: ChatMessage) -> Spoken | None:
     speaker = _SPEAKERS.get(message.role)
-    if speaker is None or is_output(message):
+    if speaker is None or (speaker == "user" and not begins_turn(message)):
         return None
     text = message.content or ""
     if speaker == "assistant":
@@ -116,9 +116,13 @@ def _answer(trace: str) -> str:
     return ""
 
 
-def is_output(message: ChatMessage) -> bool:
-    """Whether a message says what a program printed, though its role be the user."""
-    return message.role == MessageRole.USER and (message.content or "").startswith(_OUTPUT)
+def begins_turn(message: ChatMessage) -> bool:
+    """Whether a message is the user's, and not what a program printed in the role of the user."""
+    return message.role == MessageRole.USER and not _is_output(message)
+
+
+def _is_output(message: ChatMessage) -> bool:
+    return (message.content or "").startswith(_OUTPUT)
 
 
 def _calls_tools(message: ChatMessage) -> bool:
@@ -143,11 +147,7 @@ def question_in(input: object) -> str:
 
 def last_question(messages: Sequence[ChatMessage]) -> str:
     """Return the text of the last user message; "" for none."""
-    asked = (
-        message.content
-        for message in reversed(messages)
-        if message.role == MessageRole.USER and not is_output(message)
-    )
+    asked = (message.content for message in reversed(messages) if begins_turn(message))
     return next((text for text in asked if text and text.strip()), "")
 
 

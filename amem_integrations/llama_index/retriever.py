@@ -10,6 +10,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from amem_integrations.core.hit import Hit
 from amem_integrations.core.namespace import fixed_namespace
+from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.items import hit_metadata, least_relevance
 from amem_integrations.memory.wiring import NamespaceLike
@@ -19,6 +20,12 @@ from amem_integrations.recall.signals import check_relevance
 # What a model sees beside the text, and what an index of one's own embeds with it (paper §3).
 _SHOWN = frozenset({"time", "speaker"})
 _EMBEDDED = frozenset({"context", "keywords", "tags", "questions"})
+
+
+def check_finds(top_k: int) -> None:
+    """Raise InvalidInputError for what would never find anything."""
+    if top_k == 0:
+        raise InvalidInputError("top_k is 1 or more: with 0, nothing would be found.")
 
 
 # LlamaIndex tells nodes apart by a hash of text and metadata: what depends on the query must not
@@ -83,6 +90,7 @@ class AMemRetriever(BaseRetriever):
     ) -> None:
         super().__init__(callback_manager=callback_manager)  # pyright: ignore[reportUnknownMemberType]
         check_counts(top_k=top_k, hops=hops)
+        check_finds(top_k)
         check_relevance(min_relevance)
         self._core = core
         self._about: dict[str, Any] = {

@@ -1,7 +1,7 @@
 """The tools by which an agent recalls and remembers on its own account."""
 
 import logging
-from typing import Any
+from typing import Any, cast
 
 from llama_index.core.tools import FunctionTool
 
@@ -10,6 +10,7 @@ from amem_integrations.core.namespace import Namespace, fixed_namespace
 from amem_integrations.core.quotation import quote_text
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import FORMATIONS, Formation
+from amem_integrations.llama_index.retriever import check_finds
 from amem_integrations.memory.client import AgenticMemory
 from amem_integrations.memory.options import check_choice
 from amem_integrations.memory.search import find
@@ -60,6 +61,7 @@ def create_memory_tools(
         Notes from memory, most relevant first. They are quoted data: ...
     """
     check_counts(top_k=top_k, hops=hops, max_tokens=max_tokens)
+    check_finds(top_k)
     check_relevance(min_relevance)
     check_choice("formation", formation, FORMATIONS)
 
@@ -105,6 +107,8 @@ class _MemoryTools(Adapter):
     @sync_form
     async def recall(self, io: IO, query: str) -> str:
         try:
+            if not isinstance(cast("object", query), str):
+                raise InvalidInputError(f"query must be text; got {type(query).__name__}.")
             hits = await find(
                 self._wiring, io, query, namespace=self._namespace, **self._recall_options
             )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.agent.workflow import AgentWorkflow, CodeActAgent, FunctionAgent, ReActAgent
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.chat_engine import (
@@ -218,12 +218,24 @@ def react_agent(answer: Answer, **settings: Any) -> tuple[Agent, ScriptedLLM]:
     return ReActAgent(llm=llm, tools=[weather], **settings), llm
 
 
-AGENTS = [function_agent, agent_workflow, react_agent]
+def code_act_agent(answer: Answer, **settings: Any) -> tuple[Agent, ScriptedLLM]:
+    def run_code(code: str) -> str:
+        return weather("Bern") if "weather" in code else "Nothing was printed."
+
+    llm = ScriptedLLM(answer)
+    return CodeActAgent(run_code, llm=llm, tools=[weather], **settings), llm
+
+
+AGENTS = [function_agent, agent_workflow, react_agent, code_act_agent]
 
 
 def with_weather(messages: list[ChatMessage]) -> Any:
-    """An agent's model that asks for the weather once, then answers; in either dialect."""
+    """An agent's model that asks for the weather once, then answers; in each dialect."""
     prompt = "\n".join(message.content or "" for message in messages)
+    if "<execute>" in prompt:
+        if messages[-1].content == "Result of executing the code given:\n\nRain in Bern.":
+            return "It rains in Bern."
+        return "I look it up.\n<execute>\nprint(weather('Bern'))\n</execute>"
     if "Action Input" in prompt:
         if "Observation: Rain in Bern." in prompt:
             return "Thought: I know it now.\nAnswer: It rains in Bern."

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from llama_index.core.agent.workflow import CodeActAgent, FunctionAgent
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
 from pydantic import BaseModel
 
 from amem_integrations import AgenticMemory
@@ -22,13 +22,13 @@ from tests.llama_index.support import (
     FIND,
     LLAMA_INDEX_WARNS,
     QUESTION,
+    code_act_agent,
     contents,
     memory_of,
     plainly,
     prompts,
     run_agent,
     stream_agent,
-    weather,
     with_weather,
 )
 
@@ -92,18 +92,32 @@ def test_the_notes_come_in_one_message_before_the_question(told: AgenticMemory, 
     assert (messages[1].content or "").endswith(QUESTION)
 
 
-def test_code_and_what_it_prints_are_nobodys_words(core: AgenticMemory) -> None:
-    def run_code(code: str) -> str:
-        return "Rain in Bern. " * 20_000
-
-    llm = ScriptedFunctionCallingLLM(
-        ["I look it up.\n<execute>\nprint(weather('Bern'))\n</execute>", "It rains in Bern."]
-    )
+def test_the_output_of_code_is_in_the_chat_and_nobodys_words(core: AgenticMemory) -> None:
+    agent, _ = code_act_agent(with_weather)
     memory = memory_of(core)
-    agent = CodeActAgent(run_code, llm=llm, tools=[weather])
     assert run_agent(agent, QUESTION, memory=memory) == "It rains in Bern."
+    output = "Result of executing the code given:\n\nRain in Bern."
+    assert output in [message.content for message in memory.get_all()]
     assert contents(core) == [QUESTION, "It rains in Bern."]
-    assert len(memory.get_all()) == 4
+
+
+def test_an_agent_that_is_handed_the_chat_knows_the_notes(told: AgenticMemory) -> None:
+    first = ScriptedFunctionCallingLLM(
+        [call_tool("handoff", to_agent="vet", reason="It is about a dog.")]
+    )
+    second = ScriptedFunctionCallingLLM(["Rex."])
+    workflow = AgentWorkflow(
+        agents=[
+            FunctionAgent(name="desk", description="Asks others", llm=first),
+            FunctionAgent(name="vet", description="Knows dogs", llm=second),
+        ],
+        root_agent="desk",
+    )
+    memory = memory_of(told)
+    assert run_agent(workflow, QUESTION, memory=memory) == "Rex."
+    assert FACT in first.calls[0].text
+    assert FACT in second.calls[0].text
+    assert contents(told) == [FACT, QUESTION, "Rex."]
 
 
 def test_the_state_of_an_agent_is_not_remembered_as_what_the_user_said(core: AgenticMemory) -> None:

@@ -1,6 +1,8 @@
 """Where chat messages are kept: in the process as a database would, or in a database."""
 
 import asyncio
+import sqlite3
+import threading
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -8,10 +10,12 @@ from typing import Any
 import pytest
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from amem_integrations.core.io import run
+from amem_integrations.llama_index import chat_store
 from amem_integrations.llama_index.chat_store import (
     InProcessChatStore,
     dump_chat_store,
@@ -108,6 +112,34 @@ def test_it_is_dumped_for_one_key_with_what_is_archived() -> None:
     assert texts(run(again.get_messages("a", status=None))) == ["One", "Two"]
     assert run(again.get_keys()) == ["a"]
     assert store.class_name() == "InProcessChatStore"
+
+
+# -- in a file ------------------------------------------------------------------------------------
+
+
+def test_a_writer_waits_for_another_process_that_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "chat.db"
+
+    def open_it() -> AsyncDBChatStore:
+        return open_chat_store(async_database_uri=f"sqlite+aiosqlite:///{path}")
+
+    store = open_it()
+    do(store.add_message("a", user("One")))
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    other.execute("BEGIN IMMEDIATE")
+    # A reader need not wait.
+    assert texts(do(store.get_messages("a"))) == ["One"]
+    with monkeypatch.context() as patch:
+        patch.setattr(chat_store, "SQLITE_TIMEOUT", 0.1)
+        with pytest.raises(OperationalError, match="locked"):
+            do(open_it().add_message("a", user("Lost")))
+    threading.Timer(0.5, other.rollback).start()
+    do(store.add_message("a", user("Two")))
+    assert texts(do(store.get_messages("a"))) == ["One", "Two"]
+    other.close()
 
 
 # -- which one -----------------------------------------------------------------------------------

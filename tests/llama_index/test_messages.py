@@ -1,10 +1,29 @@
 """Which messages were said, what was asked last, and how an utterance is known again."""
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ThinkingBlock
+from llama_index.core.base.llms.types import (
+    AudioBlock,
+    CacheControl,
+    CachePoint,
+    ChatMessage,
+    CitableBlock,
+    CitationBlock,
+    DocumentBlock,
+    ImageBlock,
+    MessageRole,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    VideoBlock,
+)
 
+from amem_integrations import AgenticMemory
 from amem_integrations.llama_index.messages import (
     SPEAKERS,
     Session,
@@ -12,7 +31,14 @@ from amem_integrations.llama_index.messages import (
     last_question,
     spoken_in,
 )
-from tests.llama_index.support import assistant, system, user
+from tests.llama_index.support import (
+    SharingStore,
+    assistant,
+    contents,
+    memory_of,
+    system,
+    user,
+)
 
 histories = st.lists(
     st.builds(Spoken, st.sampled_from(SPEAKERS), st.sampled_from(["ok", "yes", "Rex"])),
@@ -70,6 +96,68 @@ def test_the_last_question_is_the_users_whatever_came_after_it() -> None:
     output = user("Result of executing the code given:\n\n42")
     assert last_question([*messages, output]) == "Two?"
     assert last_question([assistant("Hello")]) == last_question([]) == ""
+
+
+# -- what a chat keeps of a message --------------------------------------------------------------
+
+WHOLE = [
+    ChatMessage(
+        role=MessageRole.USER,
+        blocks=[
+            TextBlock(text="Look:"),
+            ImageBlock(image=b"png", image_mimetype="image/png"),
+            ImageBlock(url="http://example.com/dog.png", detail="low"),
+            AudioBlock(audio=b"mp3", format="mp3"),
+            VideoBlock(url="http://example.com/dog.mp4", video_mimetype="video/mp4"),
+            DocumentBlock(data=b"pdf", title="dog.pdf", document_mimetype="application/pdf"),
+            CachePoint(cache_control=CacheControl(type="ephemeral")),
+        ],
+        additional_kwargs={"name": "Calvin", "nested": {"a": [1, None, 2.5]}},
+    ),
+    ChatMessage(
+        role=MessageRole.ASSISTANT,
+        blocks=[
+            ThinkingBlock(content="Hm.", additional_information={"signature": "s"}),
+            ToolCallBlock(tool_call_id="c1", tool_name="look", tool_kwargs={"at": {"x": 1}}),
+            ToolCallBlock(tool_call_id="c2", tool_name="look", tool_kwargs='{"at": 1}'),
+        ],
+    ),
+    ChatMessage(role=MessageRole.TOOL, content="A dog.", additional_kwargs={"tool_call_id": "c1"}),
+    ChatMessage(
+        role=MessageRole.ASSISTANT,
+        blocks=[
+            CitableBlock(title="Dogs", source="s", content=[TextBlock(text="Dogs bark.")]),
+            CitationBlock(
+                cited_content=TextBlock(text="Dogs bark."),
+                source="s",
+                title="Dogs",
+                additional_location_info={"page": 3},
+            ),
+            TextBlock(text="It is a dog."),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize("place", ["in the process", "in a file", "shared"])
+def test_a_chat_keeps_every_block_of_its_messages(
+    core: AgenticMemory, tmp_path: Path, place: str
+) -> None:
+    stores: dict[str, dict[str, Any]] = {
+        "in the process": {},
+        "in a file": {"async_database_uri": f"sqlite+aiosqlite:///{tmp_path / 'chat.db'}"},
+        "shared": {"chat_store": SharingStore()},
+    }
+    memory = memory_of(core, **stores[place])
+    memory.put_messages(WHOLE)
+    assert memory.get_all() == WHOLE
+    assert memory.get() == WHOLE
+    assert contents(core) == ["Look:", "It is a dog."]
+    if place != "shared":
+        restored = type(memory).from_dict(json.loads(json.dumps(memory.to_dict())))
+        assert restored.get_all() == WHOLE
+    memory.set(WHOLE)
+    assert memory.get_all() == WHOLE
 
 
 # -- how an utterance is known again -------------------------------------------------------------

@@ -105,7 +105,7 @@ def test_it_finds_as_many_notes_of_its_namespace_as_it_may_by_its_filter(
     assert form(retriever, QueryBundle(" ")) == []
 
 
-@pytest.mark.parametrize("wrong", [{"top_k": -1}, {"hops": -1}])
+@pytest.mark.parametrize("wrong", [{"top_k": -1}, {"top_k": 0}, {"hops": -1}])
 def test_an_invalid_argument_is_refused(core: AgenticMemory, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         AMemRetriever(core, namespace="calvin", **wrong)

@@ -55,6 +55,19 @@ def by_pickle(memory: AMemMemory) -> AMemMemory:
     return pickle.loads(pickle.dumps(memory))
 
 
+def in_another_process(program: str, given: str) -> str:
+    """Return what a program prints that is given this text."""
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        input=given,
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
 @pytest.mark.parametrize("restore", [by_dict, by_json, by_pickle])
 def test_a_restored_memory_has_its_settings_and_chat_and_goes_on_in_its_session(
     told: AgenticMemory, restore: Restore
@@ -68,6 +81,7 @@ def test_a_restored_memory_has_its_settings_and_chat_and_goes_on_in_its_session(
         "token_limit": 4321,
         "chat_history_token_ratio": 0.5,
         "token_flush_size": 99,
+        "document_token_size_estimate": 7,
         "session_id": "s1",
     }
     memory = memory_of(told, insert_method=InsertMethod.USER, **settings)
@@ -125,6 +139,19 @@ def test_memory_blocks_are_left_out_with_a_warning_and_can_be_given_again(
     assert "verse" in text_of(AMemMemory.from_dict(data, memory_blocks=[block]).get(input="Hi"))
 
 
+def test_a_tokenizer_is_left_out_with_a_warning_and_can_be_given_again(
+    core: AgenticMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert "tokenizer" not in str(memory_of(core).to_dict())
+    assert "tokenizer" not in caplog.text
+    data = memory_of(core, tokenizer_fn=str.split).to_dict()
+    assert "The tokenizer is not serialised" in caplog.text
+    assert AMemMemory.from_dict(data, tokenizer_fn=str.split).tokenizer_fn("One two") == [
+        "One",
+        "two",
+    ]
+
+
 def test_a_block_in_a_memory_that_is_pickled_stays_and_recalls(told: AgenticMemory) -> None:
     block = AMemMemoryBlock(told, namespace="calvin", name="known", top_k=2, priority=3)
     memory: Memory = pickle.loads(pickle.dumps(Memory.from_defaults(memory_blocks=[block])))
@@ -153,15 +180,7 @@ memory.close()
         memory = memory_of(core)
         memory.put_messages([user("Hello"), assistant("Hi")])
         data = memory.to_json()
-    run = subprocess.run(
-        [sys.executable, "-c", program],
-        input=data,
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parents[2],
-    )
-    assert run.returncode == 0, run.stderr
-    hello, hi, notes = json.loads(run.stdout)
+    hello, hi, notes = json.loads(in_another_process(program, data))
     assert (hello, hi) == ("Hello", "Hi")
     assert FACT in notes
 
@@ -242,6 +261,46 @@ def test_contexts_restored_from_one_recall_and_go_their_own_ways(
     asyncio.run(run())
     assert [message.role for message in llm.calls[1].messages] == ["user", "assistant", "user"]
     assert "Mog" in llm.calls[1].text
+
+
+def test_a_context_restored_in_another_process_goes_on(tmp_path: Path) -> None:
+    program = """
+import asyncio, json, sys
+from llama_index.core import Settings
+from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.workflow import Context
+from amem_integrations.testing.llama_index import ScriptedFunctionCallingLLM
+from tests.embedders.test_llama_index import plain
+Settings.embed_model = plain()
+llm = ScriptedFunctionCallingLLM(["Rex and Mog."])
+
+async def run():
+    agent = FunctionAgent(llm=llm)
+    context = Context.from_dict(agent, json.load(sys.stdin))
+    await agent.run(user_msg="What are my pets called?", ctx=context)
+    memory = await context.store.get("memory")
+    chat = [message.content for message in await memory.aget_all()]
+    await memory.aclose()
+    print(json.dumps([llm.calls[0].text, chat, memory.events]))
+
+asyncio.run(run())
+"""
+    agent = FunctionAgent(llm=ScriptedFunctionCallingLLM(["Noted."]))
+
+    async def run(core: AgenticMemory) -> str:
+        context = Context(agent)
+        await agent.run(user_msg=FACT, memory=memory_of(core), ctx=context)
+        return json.dumps(context.to_dict())
+
+    with AgenticMemory(tmp_path, embedder=plain()) as core:
+        core.add("My cat is called Mog.", namespace="calvin")
+        data = asyncio.run(run(core))
+    prompt, chat, events = json.loads(in_another_process(program, data))
+    assert "Mog" in prompt
+    assert chat == [FACT, "Noted.", "What are my pets called?", "Rex and Mog."]
+    assert events == {}
+    with AgenticMemory(tmp_path, embedder=plain()) as core:
+        assert "What are my pets called?" in contents(core)
 
 
 def test_an_edit_of_the_state_of_a_workflow_does_not_split_the_chat(core: AgenticMemory) -> None:

@@ -63,7 +63,9 @@ def test_top_k_and_max_tokens_limit_what_is_recalled(core: AgenticMemory) -> Non
     assert 1 <= call(short, query="dog").count("Dog number") < 5
 
 
-@pytest.mark.parametrize("wrong", [{"top_k": -1}, {"max_tokens": -1}, {"formation": "later"}])
+@pytest.mark.parametrize(
+    "wrong", [{"top_k": -1}, {"top_k": 0}, {"max_tokens": -1}, {"formation": "later"}]
+)
 def test_an_invalid_argument_is_refused(core: AgenticMemory, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         create_memory_tools(core, namespace="calvin", **wrong)
@@ -95,3 +97,12 @@ def test_the_agent_is_told_that_the_memory_is_down_and_the_log_has_no_content(
     assert core.admin.health() == {"llama_index.recall.failed": 1, "llama_index.remember.failed": 1}
     assert "The tool remember failed (StoreUnavailableError)" in caplog.text
     assert FACT not in caplog.text
+
+
+@both_forms
+def test_a_model_reads_what_is_wrong_with_its_argument(core: AgenticMemory, form: Call) -> None:
+    recall, remember = create_memory_tools(core, namespace="calvin")
+    assert form(recall, query=5) == "query must be text; got int."
+    assert form(recall, query=" ").startswith("The query is empty")
+    assert form(remember, content=5) == "content must be text; got int."
+    assert core.count() == 0
