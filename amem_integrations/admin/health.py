@@ -208,7 +208,9 @@ def figures(metrics: Metrics) -> tuple[Figure, ...]:
     under = {"stability": 0.7, "consistency": 0.8, "transparency": 1.0, "traceability": 1.0}
     over = {**_OVER, "echo": policy.max_echo}
     if metrics.maintained:
-        over["short"], under["confidence"] = policy.max_short_notes, 0.2
+        under["confidence"] = 0.2
+        if policy.max_short_notes is not None:
+            over["short"] = policy.max_short_notes
     if metrics.clean + metrics.conflicting:
         under["activity"], over["idle_mid"] = 0.02, 0.5
     if len(metrics.formed) >= _FEW:

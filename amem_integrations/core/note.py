@@ -240,7 +240,7 @@ class Note:
     attempts: Count = 0
     last_error: str | None = None
     revision: Revision | None = field(default=None, repr=False)
-    confidence: Share = 1.0
+    confidence: Share = field(default=1.0, compare=False)
     version: Version = 1
     source: Annotated[str, SOURCES] | None = None
     tier: Tier = Tier.SHORT

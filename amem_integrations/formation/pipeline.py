@@ -49,7 +49,8 @@ class Pipeline:
     formation: when notes are formed, unless a call says otherwise. graph: builds the formation
     graph on first use, because that imports LangGraph. wake: tells the background worker that
     there is something to form. maintain: what the worker does when no note waits; returns the
-    time until it is due again.
+    time until it is due again. upkeep: a little of the same, after so many notes were added
+    inline to a namespace; returns whether anything was done.
     """
 
     settings: Settings
@@ -57,6 +58,7 @@ class Pipeline:
     graph: Callable[[], Runnable]
     wake: Callable[[], None]
     maintain: Callable[[IO], Awaitable[timedelta]] | None = None
+    upkeep: Callable[[IO, Namespace, int], Awaitable[bool]] | None = None
 
     @property
     def analyst_name(self) -> str:

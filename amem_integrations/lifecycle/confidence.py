@@ -102,7 +102,8 @@ def believed(note: Note, now: datetime, policy: Policy) -> Note:
     Never for a note that is going to be written again.
     """
     links = tuple(current_link(link, now, policy) for link in note.links)
-    return replace(note, confidence=confidence(note, now, policy), links=links)
+    # Four places: what was read twice in a row is the same.
+    return replace(note, confidence=round(confidence(note, now, policy), 4), links=links)
 
 
 def all_believed(notes: Sequence[Note], now: datetime, policy: Policy | None) -> list[Note]:

@@ -82,15 +82,15 @@ async def archive_excess(io: IO, namespace: Namespace, policy: Policy, analyst: 
 
     These are the least believed short notes, then the notes of the least value in all.
     """
-    now, count = io.now(), 0
+    now, count, most = io.now(), 0, policy.max_short_notes
     short = within(
         namespace, both(match("status", *SETTLED), Not(match("tier", Tier.MID, Tier.LONG)))
     )
-    if await io.engine.count(short) > policy.max_short_notes:
+    if most is not None and await io.engine.count(short) > most:
         notes = list(filter(_is_movable, await load_all_notes(io, short)))
         notes.sort(key=lambda note: (confidence(note, now, policy), note.created_at))
-        excess = notes[: max(0, len(notes) - policy.max_short_notes)]
-        reason = f"the least believed of more than {policy.max_short_notes} short notes"
+        excess = notes[: max(0, len(notes) - most)]
+        reason = f"the least believed of more than {most} short notes"
         count += await archive(io, sorted(excess, key=_age), reason, analyst=analyst)
     most, shown = policy.max_notes, within(namespace, match("status", *AT_HAND))
     if most is not None and await io.engine.count(shown) > most:

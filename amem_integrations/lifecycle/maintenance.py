@@ -75,9 +75,16 @@ class Maintained:
         return replace(Maintained(left=self.left or other.left), **sums)
 
 
-async def maintain(io: IO, namespace: Namespace, policy: Policy, analyst: str) -> Maintained:
-    """Do what is due in one namespace. Raises StoreError; what was done until then stays done."""
-    return await _Work(io, namespace, policy, analyst, await read_progress(io, namespace)).do()
+async def maintain(
+    io: IO, namespace: Namespace, policy: Policy, analyst: str, *, most: int | None = None
+) -> Maintained:
+    """Do what is due in one namespace. Raises StoreError; what was done until then stays done.
+
+    most: how many notes are compared, how many swept, and how many uses counted; the rest is left
+        to the next time. None: up to COMPARED, and all of the others.
+    """
+    progress = await read_progress(io, namespace)
+    return await _Work(io, namespace, policy, analyst, progress, most).do()
 
 
 async def maintain_all(io: IO, policy: Policy, analyst: str) -> Maintained:
@@ -169,12 +176,19 @@ class _Work:
     """The maintenance of one namespace. It stops if another one came between."""
 
     def __init__(
-        self, io: IO, namespace: Namespace, policy: Policy, analyst: str, progress: Progress
+        self,
+        io: IO,
+        namespace: Namespace,
+        policy: Policy,
+        analyst: str,
+        progress: Progress,
+        most: int | None,
     ) -> None:
         self._io = io
         self._namespace = namespace
         self._policy = policy
         self._analyst = analyst
+        self._most = most
         self._now = io.now()
         self._progress = progress.until(self._now + _LATE)
         self._done = Maintained()
@@ -205,6 +219,9 @@ class _Work:
         io, namespace = self._io, self._namespace
         until = self._now if io.engine.exclusive else self._now - _LATE
         uses = await uses_since(io, namespace, self._progress.uses, until)
+        if self._most is not None and len(uses) > self._most:
+            self._done = replace(self._done, left=True)
+            uses = uses[: self._most]
         occasions = await Occasions.of(io, namespace) if uses else Occasions(namespace)
         for start in range(0, len(uses), _PAGE):
             page = uses[start : start + _PAGE]
@@ -221,7 +238,8 @@ class _Work:
     async def _compare(self) -> bool:
         """Compare notes with new content with those that may say the same."""
         io, namespace, usual, occasions = self._io, self._namespace, None, None
-        for _ in range(0, COMPARED, _COMPARED_AT_ONCE):
+        most = COMPARED if self._most is None else self._most
+        for _ in range(0, most, _COMPARED_AT_ONCE):
             start = None if self._progress.notes is None else micros(self._progress.notes) + 1
             found = await io.engine.scroll(
                 within(namespace),
@@ -278,10 +296,14 @@ class _Work:
         ):
             return True
         where = within(self._namespace, match("status", *AT_HAND))
-        while page := await io.engine.scroll(where, limit=_SWEPT, after=self._progress.place):
+        limit = _SWEPT if self._most is None else self._most
+        while page := await io.engine.scroll(where, limit=limit, after=self._progress.place):
             await self._update_tenure(map(note_from, page))
             if not await self._save(place=page[-1].id):
                 return False
+            if self._most is not None:
+                self._done = replace(self._done, left=True)
+                return True
             await io.sleep(0)
         await drop_uses(io, self._namespace, self._now - self._policy.keep_use_reports)
         await self._link_clusters()

@@ -41,7 +41,8 @@ class Policy:
         time_to_long: how long a note is mid before it may become long.
         max_revisions_to_long: the revisions in that time with which it still may.
         revisions_to_demote: the revisions with which it falls a tier.
-        max_short_notes: short notes kept in a namespace; the least confident are archived.
+        max_short_notes: short notes kept in a namespace; beyond that the least confident are
+            archived. None: any number.
         max_notes: notes kept in a namespace; None: any number.
         link_gain: the share of what its weight lacks that a link gains when its notes are used.
         link_conflict_factor: the share of its weight that a link keeps when its notes conflict.
@@ -86,7 +87,7 @@ class Policy:
     time_to_long: timedelta = timedelta(days=30)
     max_revisions_to_long: int = 1
     revisions_to_demote: int = 3
-    max_short_notes: int = 200
+    max_short_notes: int | None = None
     max_notes: int | None = None
     link_gain: float = 0.1
     link_conflict_factor: float = 0.7
@@ -115,7 +116,9 @@ class Policy:
                 raise InvalidInputError(f"{name} lies in [0, 1]; got {value!r}.")
         for name, least in _COUNTS.items():
             value = getattr(self, name)
-            if not (isinstance(value, int) and value >= least) and (name, value) != _ANY:
+            if not (isinstance(value, int) and value >= least) and not (
+                value is None and name in _UNLIMITED
+            ):
                 raise InvalidInputError(
                     f"{name} is a whole number and at least {least}; got {value!r}."
                 )
@@ -160,7 +163,7 @@ _COUNTS: Mapping[str, int] = {
         ("audit_after_in_a_row", "audit_after", "turns_per_occasion", "revisions_to_demote"), 1
     ),
 }
-_ANY = ("max_notes", None)
+_UNLIMITED = ("max_short_notes", "max_notes")
 
 
 def _each_of(name: str, given: object, wanted: Mapping[Any, Any]) -> dict[str, Any]:

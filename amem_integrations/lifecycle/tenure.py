@@ -157,7 +157,7 @@ def weight_now(link: Link, now: datetime, policy: Policy) -> float:
 
 def current_link(link: Link, now: datetime, policy: Policy) -> Link:
     """Return the link with the weight it has now."""
-    weight = weight_now(link, now, policy)
+    weight = max(_LEAST, round(weight_now(link, now, policy), 4))
     return link if weight == link.weight else replace(link, weight=weight)
 
 

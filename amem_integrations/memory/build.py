@@ -20,7 +20,7 @@ from amem_integrations.core.note import Note
 from amem_integrations.core.usage import Ledger
 from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.embedders.sparse import WithIdentifiers, resolve_sparse, usable_encoders
-from amem_integrations.errors import AMemError, StoreClosedError, StoreError, loggable
+from amem_integrations.errors import AMemError, StoreClosedError, StoreError
 from amem_integrations.formation.pipeline import form_taken, take
 from amem_integrations.formation.plan import StepSequence
 from amem_integrations.formation.queue import leave
@@ -32,6 +32,7 @@ from amem_integrations.lifecycle.policy import Policy, policy_of
 from amem_integrations.llms.chat_models import resolve_chat_model
 from amem_integrations.llms.failures import Deadline
 from amem_integrations.memory.options import Options
+from amem_integrations.memory.upkeep import Upkeep, broke_off
 from amem_integrations.memory.wiring import Wiring
 from amem_integrations.recall.last import Recalls
 from amem_integrations.recall.rerank import reranking_by
@@ -144,6 +145,7 @@ class MemoryParts:
             graph=lambda: self.own_graph,
             wake=self.wake,
             maintain=None if policy is None else partial(self._maintain, policy),
+            upkeep=None if policy is None else Upkeep(policy, self.settings).after,
             recall=recall,
             reranking=reranking,
             policy=policy,
@@ -187,9 +189,7 @@ class MemoryParts:
         except StoreClosedError:
             raise
         except AMemError as error:
-            # Nothing of it is lost, and formation goes on.
-            self.settings.ledger.count("maintain.failed")
-            _LOG.warning("Maintenance broke off (%s).", loggable(error))
+            broke_off(self.settings, error)
             return policy.maintain_every
 
     @cached_property

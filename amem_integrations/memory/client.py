@@ -4,7 +4,8 @@ Each verb is one operation over `io`; `sync_form` and `async_form` make its two 
 about the memory as a whole, from opening to closing, is in `handle`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Unpack
 
@@ -14,7 +15,7 @@ from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.core.note import Link, Note, Revision
 from amem_integrations.embedders.rerankers import RerankerSpec
 from amem_integrations.formation.pipeline import Formation
-from amem_integrations.lifecycle.confidence import all_believed, believed
+from amem_integrations.lifecycle.confidence import all_believed
 from amem_integrations.memory import operations, turns
 from amem_integrations.memory.handle import MemoryHandle
 from amem_integrations.memory.options import (
@@ -55,8 +56,8 @@ class AgenticMemory(MemoryHandle):
         mode: "fused" asks the model once a note, "staged" three times (paper §3), "batched" once
             for several waiting notes, such as those of one `add_many`; "auto" as "batched", and
             where a small model fails at that, for keywords, tags and context alone.
-        lifecycle: True or a `Policy` turns on confidence, tiers, trust in sources and archiving,
-            an extension of the paper.
+        lifecycle: confidence, tiers, trust in sources and audits, an extension of the paper; a
+            `Policy` has other numbers and may archive, False turns it off.
         api_key: the server's key.
         formation_options: more about how notes are formed.
         recall_options: how notes are found.
@@ -115,7 +116,9 @@ class AgenticMemory(MemoryHandle):
             True
         """
         item = {"content": content, "supersedes": supersedes, **fields}
-        [note] = await operations.add(self._wiring, io, [item], namespace, formation)
+        [note] = self._believed(
+            io, await operations.add(self._wiring, io, [item], namespace, formation)
+        )
         return note
 
     @sync_form
@@ -139,7 +142,8 @@ class AgenticMemory(MemoryHandle):
             formation: as for `add`.
             progress: called as progress(done, total) after each note.
         """
-        return await operations.add(self._wiring, io, items, namespace, formation, progress)
+        notes = await operations.add(self._wiring, io, items, namespace, formation, progress)
+        return self._believed(io, notes)
 
     @sync_form
     async def add_turn(
@@ -165,7 +169,9 @@ class AgenticMemory(MemoryHandle):
             ['correction']
         """
         item = {"content": content, **fields}
-        return await turns.add_turn(self._wiring, io, item, namespace, formation)
+        result = await turns.add_turn(self._wiring, io, item, namespace, formation)
+        pairs = zip(result.ideas, self._believed(io, result.notes), strict=True)
+        return TurnResult(tuple(replace(idea, note=note) for idea, note in pairs))
 
     @sync_form
     async def update(
@@ -189,7 +195,8 @@ class AgenticMemory(MemoryHandle):
             'The product page takes two seconds'
         """
         target = address_of(note, **address)
-        return await operations.update(self._wiring, io, *target, content, metadata)
+        note = await operations.update(self._wiring, io, *target, content, metadata)
+        return self._believed(io, [note])[0]
 
     @sync_form
     async def forget(
@@ -245,7 +252,8 @@ class AgenticMemory(MemoryHandle):
             'The product page takes four seconds'
         """
         target = address_of(note, **address)
-        return await operations.revert(self._wiring, io, *target, to_version, only)
+        reverted = await operations.revert(self._wiring, io, *target, to_version, only)
+        return self._believed(io, [reverted])[0]
 
     # -- forming -------------------------------------------------------------------------------
 
@@ -257,7 +265,8 @@ class AgenticMemory(MemoryHandle):
 
         A formed note stays as it is.
         """
-        return await turns.form_note(self._wiring, io, *address_of(note, **address))
+        formed = await turns.form_note(self._wiring, io, *address_of(note, **address))
+        return self._believed(io, [formed])[0]
 
     # -- recall --------------------------------------------------------------------------------
 
@@ -338,8 +347,12 @@ class AgenticMemory(MemoryHandle):
 
     async def _read(self, io: IO, note_id: str, namespace: Namespace) -> Note | None:
         note = await operations.read(io, note_id, namespace)
+        return None if note is None else self._believed(io, [note])[0]
+
+    def _believed(self, io: IO, notes: Sequence[Note]) -> list[Note]:
         policy = self._wiring.policy
-        return note if note is None or policy is None else believed(note, io.now(), policy)
+        # Asking for the time moves the clock, and so the times of what is written next.
+        return list(notes) if policy is None else all_believed(notes, io.now(), policy)
 
     @sync_form
     async def links(
@@ -364,17 +377,14 @@ class AgenticMemory(MemoryHandle):
         self, io: IO, note: NoteLike | None = None, **address: Unpack[NoteAddress]
     ) -> list[Note]:
         """Return all notes that `add_turn` made of the turn that a note belongs to, in order."""
-        return await turns.get_turn(io, *address_of(note, **address))
+        return self._believed(io, await turns.get_turn(io, *address_of(note, **address)))
 
     @sync_form
     async def recent(
         self, io: IO, *, namespace: NamespaceLike = DEFAULT, limit: int = 20
     ) -> list[Note]:
         """Return at most `limit` notes of a namespace, those stored last, newest first."""
-        notes = await operations.listed(io, as_namespace(namespace), limit)
-        policy = self._wiring.policy
-        # Asking for the time moves the clock, and so the times of what is written next.
-        return all_believed(notes, io.now(), policy) if policy else notes
+        return self._believed(io, await operations.listed(io, as_namespace(namespace), limit))
 
     # -- the async forms -----------------------------------------------------------------------
 

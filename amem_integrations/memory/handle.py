@@ -46,7 +46,7 @@ class MemoryHandle(MemoryPart):
         collection: str = "amem",
         formation: Formation = "inline",
         mode: Mode = "fused",
-        lifecycle: bool | Policy = False,
+        lifecycle: bool | Policy = True,
         api_key: str | None = None,
         formation_options: FormationOptions | None = None,
         recall_options: RecallOptions | None = None,

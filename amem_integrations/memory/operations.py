@@ -121,6 +121,9 @@ async def add(
                     done.append(note)
                     if progress is not None:
                         progress(len(done), len(notes))
+        upkeep = wiring.upkeep if inline else None
+        if upkeep is not None and await upkeep(io, as_namespace(namespace), len(done)):
+            written.clear()
         # Before the worker begins: the answer does not wait for what it is about to do.
         current = {note.id: note for note in await _as_written(io, done, written)}
         return [current[id] for id in ids]

@@ -119,6 +119,8 @@ async def add_turn(
             await have_formed(wiring, io, formation, unformed={note.namespace: forgotten.unformed})
         ideas = await _store_turn(wiring, io, turn, formation)
         await have_formed(wiring, io, formation, (idea.note for idea in ideas))
+        if formation == "inline" and wiring.upkeep is not None:
+            await wiring.upkeep(io, turn.namespace, len(ideas))
     fresh = await reload_notes(io, [idea.note for idea in ideas])
     return TurnResult(
         tuple(replace(idea, note=note) for idea, note in zip(ideas, fresh, strict=True))

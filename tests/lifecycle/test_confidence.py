@@ -92,7 +92,7 @@ def test_an_explanation_says_how_the_value_came_about() -> None:
     "wrong",
     [
         *({"min_path_confidence": wrong} for wrong in (2.0, "x", float("nan"), None)),
-        *({"max_short_notes": wrong} for wrong in (0, 1.5, "x", None)),
+        *({"max_short_notes": wrong} for wrong in (0, 1.5, "x")),
         *(
             {"max_notes": -1},
             {"max_confirmations": -1},
@@ -193,7 +193,7 @@ def test_links_are_shown_with_their_weight_of_now_and_a_worn_one_casts_doubt(liv
 
 
 def test_without_a_policy_time_changes_nothing(days: Days) -> None:
-    with open_memory(clock=days, formation="off") as memory:
+    with open_memory(clock=days, formation="off", lifecycle=False) as memory:
         lived = Lived(memory, days, "a")
         lived.link(lived.add(CACHE), lived.add(VIOLIN), 0.8)
         before = memory.search("redis cache", namespace="a")
@@ -218,4 +218,4 @@ def test_importing_leaves_weights_that_moved_and_carries_them_elsewhere(lived: L
     lived.memory.admin.import_(list(lived.memory.admin.export("a")), namespace="b", trust=True)
     [carried] = [each for note in lived.memory.recent(namespace="b") for each in note.outgoing]
     lived.memory.admin.forget_namespace("b")
-    assert (carried.used_at, carried.weight) == (link.used_at, pytest.approx(link.weight, abs=1e-6))
+    assert (carried.used_at, carried.weight) == (link.used_at, pytest.approx(link.weight, abs=1e-4))

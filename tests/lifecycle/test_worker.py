@@ -43,7 +43,7 @@ def test_an_idle_worker_wakes_for_maintenance(memory: AgenticMemory, days: Days)
 
 
 def test_without_a_policy_nothing_wakes_it() -> None:
-    with open_memory(formation="off") as memory:
+    with open_memory(formation="off", lifecycle=False) as memory:
         assert run(take(wiring_of(memory), io_of(memory))).due is None
 
 

@@ -178,7 +178,8 @@ def test_what_an_analyst_contradicts_is_contested(judged: AgenticMemory) -> None
 
 
 def test_without_lifecycle_an_analyst_only_links() -> None:
-    with open_memory(model=chat_model(contradicts_everything)) as memory:
+    model = chat_model(contradicts_everything)
+    with open_memory(model=model, lifecycle=False) as memory:
         old, new = two(memory)
         assert [link.kind for link in new.outgoing] == [CONTRADICTS]
         assert (old.valid_until, old.contested_by) == (None, ())
