@@ -29,7 +29,7 @@ _UNCHANGED = UPKEEP | {"formed", "linked"}
 
 @dataclass
 class Metrics:
-    """The sums. A note is "at hand" if it is neither archived nor under audit.
+    """The sums. A note is "at hand" if recall finds it.
 
     covers: whether the embedder knows the script of a text. counts: notes by status. unreadable:
     damaged notes, which are in no other number. proposals: that need approval. uncounted: reports
@@ -49,6 +49,7 @@ class Metrics:
     maintained: bool = False
     tiers: Counter[Tier] = field(default_factory=Counter[Tier])
     contested: int = 0
+    outdated: int = 0
     clean: int = 0
     conflicting: int = 0
     formed: set[str] = field(default_factory=set[str])
@@ -87,6 +88,7 @@ class Metrics:
         self._at_hand.add(note.id)
         self.tiers[note.tier] += 1
         self.contested += bool(note.contested_by)
+        self.outdated += note.valid_until is not None and note.valid_until <= self.now
         self._texts.add(hash(same_as(note)))
         self._links += [(link.source, link.to) for link in note.outgoing]
         self._confidence += confidence(note, self.now, self.policy)

@@ -7,7 +7,7 @@ knows of a language is in `languages`; `statements` compares the clauses.
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from amem_integrations.analysts import words
@@ -26,7 +26,8 @@ class Term:
     """A telling word or value of a clause.
 
     key: what makes it the same as another. kind: "number", "time", "date", "weekday", "month",
-    "day"; "" for a word. sign: -1 for the opposite of the word that `key` names.
+    "day"; "" for a word. sign: -1 for the opposite of the word that `key` names. label: whether it
+    is a value that says which one is meant, as in "invoice 4711".
     """
 
     key: str
@@ -35,6 +36,7 @@ class Term:
     sign: int = 1
     name: bool = False
     after: str = ""
+    label: bool = False
 
 
 @dataclass(slots=True)
@@ -143,7 +145,8 @@ def _read(text: str, known: Language) -> Clause:
     capitals |= {plain(word) for word in re.findall(r"\b[A-Z]\b", text[1:])}
     comma = denying = False
     before = ""
-    for term in _terms(folded, known, capitals):
+    items = list(_terms(folded, known, capitals))
+    for place, term in enumerate(items):
         if isinstance(term, str):
             if term == ",":
                 comma = bool(clause.terms)
@@ -162,6 +165,8 @@ def _read(text: str, known: Language) -> Clause:
             clause.denied.append(term)
             continue
         comma = False
+        if _is_label(items, place, clause, known.name == "en"):
+            term = replace(term, label=True)
         if not term.kind and (clause.subject is None or clause.copula):
             single, role, several = functions(known.name, term.text)
             clause.single |= single
@@ -177,6 +182,28 @@ def _read(text: str, known: Language) -> Clause:
     # "The door is broken" is no event, unlike "Ich bin gelaufen".
     clause.event &= not (clause.copula and known.name == "en")
     return clause
+
+
+def _is_label(items: Sequence[Term | str], place: int, clause: Clause, english: bool) -> bool:
+    """Return whether a value says which one is meant: "invoice 4711 is paid", "the Monday call is".
+
+    A figure does after a noun, unless it counts what follows it, as in "holds 512 entries".
+    """
+    value, before = items[place], items[place - 1] if place else ""
+    counts = place + 1 < len(items) and isinstance(items[place + 1], Term)
+    if isinstance(value, str) or not value.kind:
+        return False
+    if value.kind in ("weekday", "month", "date", "day"):
+        # Other languages have the noun before it, or a verb after it.
+        return counts and english and clause.subject is None
+    if not (value.kind == "number" and value.text[0].isdigit() and isinstance(before, Term)):
+        return False
+    if before.kind or not before.text.isalpha():
+        return False
+    if len(clause.terms) == 1:
+        # The one word before it is a verb after "I", and the subject without: "chapter 3 covers".
+        return clause.person is None
+    return not counts
 
 
 def _without(pattern: re.Pattern[str], text: str, folded: str) -> tuple[str, str]:

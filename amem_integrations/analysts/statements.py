@@ -254,12 +254,27 @@ def _slot(
     if len(values[0]) == 1 and len(values[1]) == 1 and values[0][0].kind == values[1][0].kind:
         if rest[0] or len(rest[1]) > (2 if sure else 0):
             return None
+        if not sure and not _holds(older, values[0][0]) & _holds(newer, values[1][0]):
+            return None
         if values[0][0].kind in _DATES and not (states or sure or _labels(older, newer)):
             return None
         return values[0][0].text, values[1][0].text
     if values[0] or values[1] or not states:
         return None
     return _words(older, newer, rest[0], rest[1], sure)
+
+
+def _holds(clause: Clause, value: Term) -> bool:
+    """Return whether a clause says this value of something, rather than of which one it speaks.
+
+    "The meeting is in room 12" does, "Room 12 is booked" and "slow in build 12" do not.
+    """
+    if not value.label:
+        return True
+    if _in_subject(value, clause):
+        return False
+    said = len(clause.terms) - (clause.subject or 0) - (not clause.copula)
+    return clause.subject is not None and said <= 2
 
 
 def _labels(older: Clause, newer: Clause) -> bool:

@@ -76,7 +76,9 @@ class Status(StrEnum):
         FORMED: it was understood, and linked where there was something to link it to.
         PARKED: forming it was given up after failures; it can be found, and `retry` takes it
             up again.
-        QUARANTINED: it is under audit, and no search finds it until that is settled.
+        AUDITED: it is under audit: too much contradicts it. Until somebody settles that, it is
+            found behind others and marked in prompts.
+        QUARANTINED: it is under audit, and no search finds it, as the policy says so.
         ARCHIVED: it was set aside, and no search finds it until it is restored.
 
     Examples:
@@ -91,11 +93,14 @@ class Status(StrEnum):
     SKIPPED = "skipped"
     FORMED = "formed"
     PARKED = "parked"
+    AUDITED = "audited"
     QUARANTINED = "quarantined"
     ARCHIVED = "archived"
 
 
-SHOWN = (Status.RAW, Status.PLAIN, Status.FORMED, Status.PARKED)
+UNDER_AUDIT = (Status.AUDITED, Status.QUARANTINED)
+
+SHOWN = (Status.RAW, Status.PLAIN, Status.FORMED, Status.PARKED, Status.AUDITED)
 """Those of the notes that recall finds."""
 
 AT_HAND = (*SHOWN, Status.SKIPPED)
@@ -107,7 +112,8 @@ TRANSITIONS: Mapping[Status, frozenset[Status]] = {
     Status.PLAIN: frozenset(Status),
     Status.SKIPPED: frozenset(Status),
     Status.FORMED: frozenset(Status),
-    Status.PARKED: frozenset({Status.RAW, Status.PLAIN, Status.QUARANTINED, Status.ARCHIVED}),
+    Status.PARKED: frozenset({Status.RAW, Status.PLAIN, Status.ARCHIVED, *UNDER_AUDIT}),
+    Status.AUDITED: frozenset(Status),
     Status.QUARANTINED: frozenset(Status),
     # Brought back, it is what it was before.
     Status.ARCHIVED: frozenset(Status),

@@ -1,4 +1,4 @@
-"""Audits: a note that keeps being contradicted in use leaves recall until somebody resolves it.
+"""Audits: a note that keeps being contradicted stands back until somebody resolves it.
 
 Nothing is deleted. Its lineage is shown with it: where it came from and what it changed. Ours, not
 the paper's.
@@ -14,6 +14,7 @@ from amem_integrations.core.filters import match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, Revision, Status
+from amem_integrations.core.status import UNDER_AUDIT
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.revisions.change import change_note, revised
@@ -129,7 +130,7 @@ class Audit:
         >>> _ = memory.lifecycle.maintain()
         >>> [audit] = memory.lifecycle.audits()
         >>> audit.note.content, str(audit.note.status)
-        ('The board meets on Monday', 'quarantined')
+        ('The board meets on Monday', 'audited')
         >>> print(audit.as_json())
         {
           "id": "...",
@@ -173,16 +174,21 @@ def audit_due(note: Note, now: datetime, policy: Policy) -> str | None:
     return None
 
 
-async def audit(io: IO, note: Note, reason: str, analyst: str = "lifecycle") -> Note:
-    """Take a note out of recall until it is resolved, unless it is out of recall already.
+async def audit(
+    io: IO, note: Note, reason: str, analyst: str = "lifecycle", *, quarantine: bool = False
+) -> Note:
+    """Put a note under audit until it is resolved, unless it is, or is archived.
+
+    quarantine: whether it leaves recall so long.
 
     Raises NoteNotFoundError and StoreError as `change_note` does.
     """
 
     async def step(note: Note) -> Note:
-        if note.status in (Status.QUARANTINED, Status.ARCHIVED):
+        if note.status in (Status.ARCHIVED, *UNDER_AUDIT):
             return note
-        aside = note.evolve(status=Status.QUARANTINED)
+        status = Status.QUARANTINED if quarantine else Status.AUDITED
+        aside = note.evolve(status=status)
         return revised(note, aside, "audited", note.id, io.now(), analyst, reason=reason)
 
     return await change_note(io, note, step, "audited")
@@ -191,7 +197,7 @@ async def audit(io: IO, note: Note, reason: str, analyst: str = "lifecycle") -> 
 async def audits(io: IO, namespace: Namespace) -> list[Audit]:
     """Return every note of a namespace that is under audit, the longest first."""
     found: list[Audit] = []
-    for note in await load_all_notes(io, within(namespace, match("status", Status.QUARANTINED))):
+    for note in await load_all_notes(io, within(namespace, match("status", *UNDER_AUDIT))):
         chain = await revisions(io, note)
         start = _start_of_audit(chain)
         reason, since = ("", note.updated_at) if start is None else (start.reason, start.at)
@@ -209,10 +215,10 @@ async def resolve(
 ) -> tuple[Note, Retraction]:
     """Settle what is open about a note that is under audit, or that another contradicts.
 
-    "keep": it is valid and back in recall; who contested it is ignored. What a caller let supersede
-    it stands. "correct": it gets new content and is formed again. "retire": it is archived.
-    Raises InvalidInputError if nothing is open, NoteNotFoundError and StoreError as `change_note`
-    does.
+    "keep": it is valid and back where it was; who contested it is ignored. What a caller let
+    supersede it stands. "correct": it gets new content and is formed again. "retire": it is
+    archived. Raises InvalidInputError if nothing is open, NoteNotFoundError and StoreError as
+    `change_note` does.
     """
     if (decision == "correct") != (content is not None):
         raise InvalidInputError('content goes with the decision "correct", and with no other.')
@@ -233,7 +239,7 @@ async def resolve(
 
 
 def _check_open(note: Note) -> None:
-    if note.status is not Status.QUARANTINED and not note.contested_by:
+    if note.status not in UNDER_AUDIT and not note.contested_by:
         raise InvalidInputError(f"Note {note.id} is not under audit, and nothing contests it.")
 
 
@@ -247,7 +253,7 @@ async def _settled(io: IO, note: Note, decision: Decision) -> Note:
         causes = [revision.cause for revision in chain if revision.kind == SUPERSEDED]
         others = (await load(io, causes, note.namespace)).values()
         fresh = replace(fresh, valid_until=min(map(valid_from, others), default=None))
-    if note.status is not Status.QUARANTINED:
+    if note.status not in UNDER_AUDIT:
         return fresh
     start = _start_of_audit(chain)
     change = None if start is None else start.changes.get("status")

@@ -279,7 +279,13 @@ class _Work:
                 del notes[note.id]
                 # Somebody may have forgotten it meanwhile.
                 with suppress(NoteNotFoundError):
-                    audited = await audit(self._io, note, reason, self._analyst)
+                    audited = await audit(
+                        self._io,
+                        note,
+                        reason,
+                        self._analyst,
+                        quarantine=self._policy.quarantine,
+                    )
                     self._add(audited=int(audited is not note))
         await self._update_tenure(notes.values())
 

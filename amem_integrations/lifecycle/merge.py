@@ -17,7 +17,7 @@ from amem_integrations.analysts.turns import depends_on_day, depends_on_speaker
 from amem_integrations.core.engine import Vector
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import LASTING, OPPOSING, Link, Note, Status
-from amem_integrations.core.status import Life
+from amem_integrations.core.status import UNDER_AUDIT, Life
 from amem_integrations.formation.validate import MAX_LINKS
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.support import count_supports
@@ -243,4 +243,4 @@ def _joined_lives(older: Note, newer: Note, policy: Policy) -> Life:
 
 
 def _at_hand(note: Note | None) -> bool:
-    return note is not None and note.status not in (Status.ARCHIVED, Status.QUARANTINED)
+    return note is not None and note.status not in (Status.ARCHIVED, *UNDER_AUDIT)

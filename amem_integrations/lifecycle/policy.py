@@ -47,7 +47,7 @@ class Policy:
         link_gain: the share of what its weight lacks that a link gains when its notes are used.
         link_conflict_factor: the share of its weight that a link keeps when its notes conflict.
         link_half_life: the half-life of an unused link's weight.
-        min_link_weight: links below this weight are removed.
+        min_link_weight: links below this weight are removed; 0: none is.
         co_use_sessions: the sessions in which two notes must be used together to be linked.
         merge_similarity: the cosine from which two notes may say the same.
         min_path_confidence: a path of links below this confidence adds less to a score.
@@ -55,6 +55,7 @@ class Policy:
         audit_after_in_a_row: conflicting uses in a row that start an audit.
         audit_after: conflicting uses within `audit_window`, without a clean use between, that do.
         audit_window: see `audit_after`.
+        quarantine: whether no search finds a note under audit; else it comes behind others.
         trust_gap: a note whose source is trusted less than its target's by more than this share
             needs approval to change it.
         max_echo: the echo index above which more co-use links are made.
@@ -92,7 +93,7 @@ class Policy:
     link_gain: float = 0.1
     link_conflict_factor: float = 0.7
     link_half_life: timedelta = timedelta(days=90)
-    min_link_weight: float = 0.05
+    min_link_weight: float = 0.0
     co_use_sessions: int = 3
     merge_similarity: float = 0.8
     min_path_confidence: float = 0.15
@@ -100,6 +101,7 @@ class Policy:
     audit_after_in_a_row: int = 5
     audit_after: int = 3
     audit_window: timedelta = timedelta(days=90)
+    quarantine: bool = False
     trust_gap: float = 0.2
     max_echo: float = 0.6
     idle_after: timedelta = timedelta(days=60)
@@ -131,10 +133,9 @@ class Policy:
                 raise InvalidInputError(f"{name} is a timedelta, not negative; got {value!r}.")
             if name in halves and value == nothing:
                 raise InvalidInputError(f"{name} is some time; got none.")
-        if not isinstance(self.drop_weak_paths, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidInputError(
-                f"drop_weak_paths is True or False; got {self.drop_weak_paths!r}."
-            )
+        for name in ("drop_weak_paths", "quarantine"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidInputError(f"{name} is True or False; got {getattr(self, name)!r}.")
 
 
 _SHARES = (

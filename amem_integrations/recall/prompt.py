@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from amem_integrations.core.hit import Hit
-from amem_integrations.core.note import Note
+from amem_integrations.core.note import Note, Status
 from amem_integrations.core.quotation import quote_json
 from amem_integrations.core.values import estimate_tokens
 from amem_integrations.errors import InvalidInputError
@@ -25,11 +25,12 @@ _HEADERS: Mapping[Order, str] = {
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 LINE = re.compile(
     r"(?:#(?P<rank>\d+) )?(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d)(?: until (?P<until>\d{4}-\d\d-\d\d))?"
-    rf"(?: (?P<speaker>{_TEXT}|[\w .'-]+))?(?: \[(?P<id>[0-9a-f-]+)\])?: (?P<content>{_TEXT})"
+    rf"(?P<disputed> disputed)?(?: (?P<speaker>{_TEXT}|[\w .'-]+))?"
+    rf"(?: \[(?P<id>[0-9a-f-]+)\])?: (?P<content>{_TEXT})"
     rf"(?: i\.e\. (?P<context>{_TEXT}))?"
 )
 """A line of a packed note; the texts are JSON strings, but for plain names of speakers."""
-_PLAIN_NAME = re.compile(r"\w[\w .'-]{0,60}")
+_PLAIN_NAME = re.compile(r"(?!(?:until|disputed)\b)\w[\w .'-]{0,60}")
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d")
 
@@ -132,6 +133,7 @@ def _line(note: Note, ids: bool, rank: int | None) -> str:
         f"{time:%Y-%m-%d %H:%M}",
         # Whoever reads it is not to take it for what holds now.
         f"until {until:%Y-%m-%d}" if until else "",
+        "disputed" if note.status is Status.AUDITED else "",
         speaker,
         f"[{note.id}]" if ids else "",
     )

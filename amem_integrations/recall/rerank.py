@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO
-from amem_integrations.core.note import OPPOSING, Note
+from amem_integrations.core.note import OPPOSING, Note, Status
 from amem_integrations.embedders.rerankers import Reranker, RerankerSpec, Scores, resolve_reranker
 from amem_integrations.errors import InvalidInputError, loggable
 from amem_integrations.llms.failures import is_interrupt
@@ -59,14 +59,16 @@ def _weigh(hit: Hit, trust: float, options: RecallOptions) -> Hit:
     return _reduce(hit, losses)
 
 
-def demote_outdated(hits: Sequence[Hit], at: datetime, options: RecallOptions) -> list[Hit]:
-    """Lower the scores of notes that were outdated at `at`; return the hits best first.
+def demote_doubtful(hits: Sequence[Hit], at: datetime, options: RecallOptions) -> list[Hit]:
+    """Lower the scores of notes under audit or outdated at `at`; return the hits best first.
 
-    However well it fits the question, a note comes after the one that took its place. `why` has
-    the losses, below 0: "outdated", and "contested" while the contradiction is unresolved.
+    However well it fits the question, such a note comes after the one that took its place or
+    contests it. `why` has the losses, below 0: "audited" or "outdated", and with the latter
+    "contested" while the contradiction is unresolved.
     """
     outdated = [(until, hit) for hit in hits if (until := hit.note.valid_until) and until <= at]
-    if not outdated:
+    audited = [hit for hit in hits if hit.note.status is Status.AUDITED]
+    if not (outdated or audited):
         return list(hits)
     by_id = {hit.note.id: hit for hit in hits}
     successors = _successors(hits)
@@ -78,6 +80,10 @@ def demote_outdated(hits: Sequence[Hit], at: datetime, options: RecallOptions) -
         if hit.note.contested_by:
             losses["contested"] = left * (options.contested - 1)
         by_id[hit.note.id] = _reduce(hit, losses)
+    for hit in (by_id[hit.note.id] for hit in audited):
+        better = (by_id[id].score for id in hit.note.contested_by if id in by_id)
+        left = min([hit.score * options.audited, *(score * _BEHIND for score in better)])
+        by_id[hit.note.id] = _reduce(hit, {"audited": left - hit.score})
     return sorted(by_id.values(), key=hit_order)
 
 

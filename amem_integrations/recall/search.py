@@ -27,7 +27,7 @@ from amem_integrations.recall.rerank import (
     Reranking,
     Same,
     Sources,
-    demote_outdated,
+    demote_doubtful,
     diversify,
     fold_duplicates,
     rerank,
@@ -130,7 +130,7 @@ async def search(
         )
     if sources is not None:
         hits = weigh_sources(hits, sources, options)
-    hits = demote_outdated(hits, moment, options)
+    hits = demote_doubtful(hits, moment, options)
     hits = (
         fold_duplicates(hits, k, same) if options.fold_duplicates else sorted(hits, key=hit_order)
     )

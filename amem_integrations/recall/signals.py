@@ -231,7 +231,7 @@ def _signal(
     return field(default=weight, metadata={"signal": Signal(score, most)})
 
 
-SHARES = ("outdated", "contested", "question")
+SHARES = ("outdated", "contested", "audited", "question")
 """Settings that say what is left of a score; 1 switches one off."""
 
 
@@ -257,6 +257,7 @@ class RecallOptions:
         outdated: the share of its score that an outdated note keeps. A question in the words of
             the old note gives it up to twice the score of its successor: half puts it behind.
         contested: the share that a note keeps while a contradiction is unresolved.
+        audited: the share that a note under audit keeps.
         question: the share that a note keeps that only asks, where sources are weighed.
         min_path_confidence: the confidence, in [0, 1], that a path of links needs to pass on its
             full share; 0: no limit.
@@ -293,6 +294,7 @@ class RecallOptions:
     expand_best: int = 40
     outdated: float = 0.5
     contested: float = 0.9
+    audited: float = 0.5
     question: float = 0.5
     min_path_confidence: float = 0.0
     drop_weak_paths: bool = False

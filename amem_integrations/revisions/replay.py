@@ -18,12 +18,12 @@ from amem_integrations.core.note import (
     Revision,
     Status,
 )
-from amem_integrations.core.status import STANDING, UNDERSTOOD, UNDERSTOOD_LISTS
+from amem_integrations.core.status import STANDING, UNDER_AUDIT, UNDERSTOOD, UNDERSTOOD_LISTS
 from amem_integrations.revisions.change import keep_references, map_changes
 from amem_integrations.stores.codec import fields_from, link_json, state_of
 
 _TEXTS = ("content", *UNDERSTOOD)
-_SET_ASIDE = (Status.ARCHIVED, Status.QUARANTINED)
+_SET_ASIDE = (Status.ARCHIVED, *UNDER_AUDIT)
 _LASTING = (REPEATS, *OPPOSING)
 # How a note stands does not rest on its having been formed; what caps its trust does.
 _UNFORMED = tuple(name for name in STANDING if name != "trust")

@@ -10,7 +10,7 @@ from typing import Any
 
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import CONTRADICTS, Change, Link, Note, Revision, Status
-from amem_integrations.core.status import UNDERSTOOD_LISTS
+from amem_integrations.core.status import UNDER_AUDIT, UNDERSTOOD_LISTS
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.revisions.change import change_note, drop_missing, revised
 from amem_integrations.revisions.contradiction import (
@@ -28,7 +28,7 @@ from amem_integrations.stores.codec import fields_from, link_from, micros, state
 from amem_integrations.stores.read import load, revisions
 
 MERGED, REVERTED = "merged", "reverted"
-_SET_ASIDE = {str(Status.ARCHIVED), str(Status.QUARANTINED)}
+_SET_ASIDE = {str(status) for status in (Status.ARCHIVED, *UNDER_AUDIT)}
 
 
 async def revert(

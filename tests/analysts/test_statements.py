@@ -153,3 +153,49 @@ def test_comparing_takes_well_under_a_millisecond() -> None:
         # Texts that were not read before.
         compare(pair["older"] + " Hm.", pair["newer"] + " Hm.")
     assert (time.process_time() - started) / len(PAIRS) < 0.001
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The key of locker 4711", "The key of locker 4712"),
+        ("Invoice 4711 is paid", "Invoice 4712 is paid"),
+        ("Room 12 is booked on Monday", "Room 14 is booked on Monday"),
+        ("Ticket ABC-12 was closed", "Ticket ABC-13 was closed"),
+        ("Version 1.2 fixes the crash", "Version 1.3 fixes the crash"),
+        ("Chapter 3 covers joins", "Chapter 4 covers joins"),
+        ("The cache is slow in build 17", "The cache is slow in build 18"),
+        ("Flight LH400 is late", "Flight LH401 is late"),
+        ("Sensor 3 reads 20 degrees", "Sensor 4 reads 20 degrees"),
+        ("User 17 likes tea", "User 18 likes tea"),
+        ("Note 1", "Note 2"),
+        ("Order #881 shipped", "Order #882 shipped"),
+        ("Scored 85 on the test", "Scored 92 on the test"),
+        ("The Monday meeting is cancelled", "The Friday meeting is cancelled"),
+        ("The May report is late", "The June report is late"),
+        ("Rechnung 4711 ist bezahlt", "Rechnung 4712 ist bezahlt"),
+        ("Aufgabe 12 ist erledigt", "Aufgabe 13 ist erledigt"),
+        ("La factura 12 está pagada", "La factura 13 está pagada"),
+        ("La facture 12 est payée", "La facture 13 est payée"),
+        ("任务12已完成", "任务13已完成"),
+    ],
+)
+def test_a_value_that_tells_two_things_apart_is_no_contradiction(older: str, newer: str) -> None:
+    assert compare(older, newer).kind == "unrelated"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The meeting is in room 12", "The meeting is in room 14"),
+        ("My locker is 12", "My locker is 14"),
+        ("The train leaves from platform 4", "The train leaves from platform 5"),
+        ("I live at 12 Park Road", "I live at 14 Park Road"),
+        ("Sensor 3 reads 20 degrees", "Sensor 3 reads 25 degrees"),
+        ("John's number is 5551234", "John's number is 5551235"),
+        ("The cache holds 512 entries", "The cache holds 900 entries"),
+        ("Release 2.0 is on June 5", "Release 2.0 is on June 20"),
+    ],
+)
+def test_a_number_that_is_said_of_one_thing_is(older: str, newer: str) -> None:
+    assert compare(older, newer).kind == "contradicts"

@@ -8,7 +8,7 @@ import pytest
 
 from amem_integrations.core.hit import Hit
 from amem_integrations.core.note import Link, Note, make_note
-from amem_integrations.recall.rerank import demote_outdated, only_asks, weigh_sources
+from amem_integrations.recall.rerank import demote_doubtful, only_asks, weigh_sources
 from amem_integrations.recall.signals import DEFAULT_OPTIONS
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -25,7 +25,7 @@ OPEN = hit("The cache has 512 entries.", 2.0, valid_until=NOW, contested_by=("x"
 
 
 def shown(hits: list[Hit], at: datetime) -> list[str]:
-    return [each.note.content for each in demote_outdated(hits, at, DEFAULT_OPTIONS)]
+    return [each.note.content for each in demote_doubtful(hits, at, DEFAULT_OPTIONS)]
 
 
 def test_what_holds_comes_before_what_ceased_to_hold() -> None:
@@ -45,18 +45,18 @@ def test_a_note_comes_after_the_one_that_took_its_place_however_well_it_fits(kin
     assert shown(given, NOW + timedelta(days=2)) == [
         each.note.content for each in (new, third, old)
     ]
-    assert demote_outdated([old, new], NOW - timedelta(days=1), DEFAULT_OPTIONS)[0] == old
+    assert demote_doubtful([old, new], NOW - timedelta(days=1), DEFAULT_OPTIONS)[0] == old
 
 
 @pytest.mark.parametrize("given", [OLD, OPEN])
 def test_what_a_note_lost_is_told_and_sums_to_its_score(given: Hit) -> None:
-    [found] = demote_outdated([given], NOW, DEFAULT_OPTIONS)
+    [found] = demote_doubtful([given], NOW, DEFAULT_OPTIONS)
     assert found.why["outdated"] == -1.0
     assert found.score == fsum(found.why.values())
 
 
 def test_an_open_contradiction_costs_a_little_more() -> None:
-    [settled, contested] = demote_outdated([OPEN, OLD], NOW, DEFAULT_OPTIONS)
+    [settled, contested] = demote_doubtful([OPEN, OLD], NOW, DEFAULT_OPTIONS)
     assert settled.note == OLD.note
     assert contested.why["contested"] == pytest.approx(-0.1)
 
