@@ -14,8 +14,9 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Link
 from amem_integrations.core.status import SHOWN
+from amem_integrations.lifecycle.confidence import current_link
 from amem_integrations.lifecycle.policy import Policy
-from amem_integrations.lifecycle.tenure import current_link, occasion
+from amem_integrations.lifecycle.tenure import occasion
 from amem_integrations.revisions.change import ROUNDS, change_notes, revised
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import load

@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from amem_integrations.core.note import Note
+from amem_integrations.core.note import LASTING, Link, Note
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
-from amem_integrations.lifecycle.tenure import current_link
 
 FLOOR = 0.1
+LEAST_WEIGHT = 1e-6
+"""What use and time leave of a link."""
 _DAY = timedelta(days=1)
 _ROLES = {
     "user": "user",
@@ -94,6 +95,20 @@ def trust_by(policy: Policy) -> Callable[[Note], float]:
     Neither age nor support counts: others that say the same give nobody more say.
     """
     return lambda note: source_trust(note, policy)
+
+
+def weight_now(link: Link, now: datetime, policy: Policy) -> float:
+    """Return the weight, halved for each half-life since the link was made or used."""
+    if link.kind in LASTING:
+        return link.weight
+    unused = max(timedelta(), now - (link.used_at or link.created_at))
+    return max(LEAST_WEIGHT, link.weight * 2.0 ** (-unused / policy.link_half_life))
+
+
+def current_link(link: Link, now: datetime, policy: Policy) -> Link:
+    """Return the link with the weight it has now."""
+    weight = max(LEAST_WEIGHT, round(weight_now(link, now, policy), 4))
+    return link if weight == link.weight else replace(link, weight=weight)
 
 
 def believed(note: Note, now: datetime, policy: Policy) -> Note:

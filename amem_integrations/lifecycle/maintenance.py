@@ -198,7 +198,9 @@ class _Work:
             self._done = replace(self._done, left=True)
             return self._done
         io, namespace, policy = self._io, self._namespace, self._policy
-        self._add(archived=await archive_excess(io, namespace, policy, self._analyst))
+        if self._most is None:
+            # In small steps between writes a note could go before anything confirms it.
+            self._add(archived=await archive_excess(io, namespace, policy, self._analyst))
         if self._done != Maintained() and not await self._save(done=self._now):
             self._done = replace(self._done, left=True)
         return self._done

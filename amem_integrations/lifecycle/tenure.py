@@ -1,6 +1,5 @@
 """Tenure: how notes rise and fall between tiers, and how links gain and lose weight.
 
-A stored link weight is that of its last use; what time wore off since is computed when asked for.
 Ours, not the paper's.
 """
 
@@ -8,11 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from amem_integrations.core.io import IO
 from amem_integrations.core.note import LASTING, Link, Note, Revision, Status
 from amem_integrations.core.status import Life, Tier
+from amem_integrations.lifecycle.confidence import LEAST_WEIGHT, weight_now
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.revisions.change import ROUNDS, change_notes, revised
 from amem_integrations.stores.read import load, revisions
@@ -27,7 +27,6 @@ _MOST_CONFLICTS = 5
 _TURN = " #"
 _NUMBER = re.compile(r"(-?[0-9]{1,19})?")
 """A sequence, of 64 bits; nothing where the session's own name ends like one."""
-_LEAST = 1e-6
 
 
 # -- occasions -------------------------------------------------------------------------------
@@ -147,20 +146,6 @@ def may_move(note: Note, now: datetime, policy: Policy) -> bool:
 # -- links -----------------------------------------------------------------------------------
 
 
-def weight_now(link: Link, now: datetime, policy: Policy) -> float:
-    """Return the weight, halved for each half-life since the link was made or used."""
-    if link.kind in LASTING:
-        return link.weight
-    unused = max(timedelta(), now - (link.used_at or link.created_at))
-    return max(_LEAST, link.weight * 2.0 ** (-unused / policy.link_half_life))
-
-
-def current_link(link: Link, now: datetime, policy: Policy) -> Link:
-    """Return the link with the weight it has now."""
-    weight = max(_LEAST, round(weight_now(link, now, policy), 4))
-    return link if weight == link.weight else replace(link, weight=weight)
-
-
 def used_link(link: Link, outcome: Outcome, at: datetime, policy: Policy) -> Link:
     """Return the link after its two notes were used together, or one that it led to was.
 
@@ -170,7 +155,7 @@ def used_link(link: Link, outcome: Outcome, at: datetime, policy: Policy) -> Lin
     if outcome == "used":
         weight += policy.link_gain * (1 - weight)
     else:
-        weight = max(_LEAST, weight * policy.link_conflict_factor)
+        weight = max(LEAST_WEIGHT, weight * policy.link_conflict_factor)
     return replace(link, weight=weight, used_at=at)
 
 

@@ -112,7 +112,7 @@ def test_open_audits_proposals_and_conflicts_are_counted(memory: AgenticMemory) 
     run(audit(io_of(memory), again(memory, note), "3 conflicting uses"))
     memory.add("The redis cache is empty", supersedes=other)
     health = memory.admin.health("default")
-    assert (health["proposals"], health["quarantined"], health["traceability"]) == (1, 1, 1)
+    assert (health["proposals"], health["audited"], health["traceability"]) == (1, 1, 1)
 
 
 def test_a_damaged_note_is_counted_and_fails_nothing(memory: AgenticMemory) -> None:

@@ -34,7 +34,7 @@ FORGED: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[AgenticMemory]:
-    with open_memory(lifecycle=True, clock=Days()) as memory:
+    with open_memory(clock=Days()) as memory:
         yield memory
 
 

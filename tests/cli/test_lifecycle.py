@@ -98,7 +98,7 @@ def test_an_audit_is_listed_with_why_and_settled(
 @pytest.fixture
 def doubted(memory: AgenticMemory, home: Path) -> Path:
     """Where hearsay would change two notes of a user's."""
-    with AgenticMemory(home, embedder=HashEmbedder(), model=chat_model(), lifecycle=True) as strict:
+    with AgenticMemory(home, embedder=HashEmbedder(), model=chat_model()) as strict:
         for text in ("The redis cache holds 512 entries", "The redis cache is new"):
             strict.add(text, key=text[-3:], source="user")
         strict.add("Hearsay about the redis cache", key="hearsay")

@@ -74,7 +74,7 @@ def links_all(kind: str = "same-matter") -> Any:
 
 def weights(count: int, **settings: Any) -> dict[str, float]:
     """What the links of the last note begin with, by what it is linked to, among so many."""
-    with open_memory(evolve=False, neighbours=count, lifecycle=True, **settings) as memory:
+    with open_memory(evolve=False, neighbours=count, **settings) as memory:
         texts = ["the redis cache of the gateway", *(f"{word} {word}s" for word in WORDS)]
         notes = {memory.add(text).id: text for text in texts[:count]}
         note = memory.add("the redis cache of the gateway again")

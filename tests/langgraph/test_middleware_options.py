@@ -196,7 +196,7 @@ ANSWER = "On Tuesday morning you play the violin."
 
 @pytest.fixture(scope="module")
 def learning() -> Iterator[AgenticMemory]:
-    with open_memory(formation="off", lifecycle=True) as memory:
+    with open_memory(formation="off") as memory:
         memory.add_many([LESSON, RENT], namespace=CALVIN)
         yield memory
 

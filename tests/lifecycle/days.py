@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from amem_integrations import AgenticMemory
+from amem_integrations import AgenticMemory, Policy
 from amem_integrations.core.io import run
 from amem_integrations.core.note import Link, Note
 from amem_integrations.lifecycle.maintenance import Maintained
@@ -12,6 +12,7 @@ from amem_integrations.revisions.change import change_notes, revised
 from amem_integrations.stores.read import load
 from tests.support import io_of
 
+PRUNING = Policy(min_link_weight=0.05)
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 

@@ -87,7 +87,7 @@ async def test_a_note_that_is_kept_is_back_as_it_was(memory: AgenticMemory) -> N
     assert memory.lifecycle.audits() == []
     assert [each.kind for each in memory.history(note)][-2:] == ["audited", "resolved"]
     assert note.id in [hit.note.id for hit in memory.search("redis cache entries")]
-    assert memory.revert(note).status is Status.QUARANTINED
+    assert memory.revert(note).status is Status.AUDITED
     assert [each.note.id for each in memory.lifecycle.audits()] == [note.id]
 
 
@@ -106,7 +106,7 @@ def test_a_note_that_is_retired_is_archived(memory: AgenticMemory) -> None:
     note = audited(memory)
     assert memory.lifecycle.resolve(note, "retire").status is Status.ARCHIVED
     assert memory.lifecycle.audits() == []
-    assert memory.revert(note).status is Status.QUARANTINED
+    assert memory.revert(note).status is Status.AUDITED
 
 
 def test_keeping_a_note_leaves_what_a_caller_let_supersede_it(memory: AgenticMemory) -> None:

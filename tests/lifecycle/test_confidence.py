@@ -132,7 +132,7 @@ def days() -> Days:
 
 @pytest.fixture(scope="module")
 def memory(days: Days) -> Iterator[AgenticMemory]:
-    with open_memory(clock=days, lifecycle=True, formation="off") as memory:
+    with open_memory(clock=days, formation="off") as memory:
         yield memory
 
 

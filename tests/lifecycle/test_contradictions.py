@@ -49,7 +49,7 @@ OTHERS = (
 
 @pytest.fixture
 def memory() -> Any:
-    with open_memory(clock=Days(), lifecycle=True) as memory:
+    with open_memory(clock=Days()) as memory:
         for text in OTHERS:
             memory.add(text, source="user", speaker="ana")
         yield memory

@@ -6,7 +6,7 @@ from amem_integrations import Status
 from amem_integrations.core.io import run
 from amem_integrations.core.status import Tier
 from amem_integrations.lifecycle.audits import audit
-from tests.lifecycle.days import Days, Lived
+from tests.lifecycle.days import PRUNING, Days, Lived
 from tests.lifecycle.engines import KINDS, open_on
 from tests.support import again, chat_model, io_of, links_everything
 
@@ -16,7 +16,7 @@ WORDS = ("cache", "violin", "rent", "garden")
 @pytest.mark.parametrize("kind", KINDS)
 def test_maintenance_does_the_same_on_every_engine(kind: str) -> None:
     days = Days()
-    with open_on(kind, clock=days, formation="off", lifecycle=True) as memory:
+    with open_on(kind, clock=days, formation="off", lifecycle=PRUNING) as memory:
         lived = Lived(memory, days, "a")
         said = {"session": "s", "speaker": "ann"}
         ids = [lived.add(f"The {word} of {word}s", **said) for word in WORDS]
@@ -36,7 +36,7 @@ def test_maintenance_does_the_same_on_every_engine(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_superseding_auditing_proposing_and_undoing_on_every_engine(kind: str) -> None:
-    with open_on(kind, model=chat_model(links_everything), lifecycle=True) as memory:
+    with open_on(kind, model=chat_model(links_everything)) as memory:
         honest = memory.add("The redis cache holds 512 entries", source="user")
         hearsay = memory.add("Hearsay about the cache")
         newer = memory.add("The redis cache holds 900 entries", source="user", supersedes=honest)

@@ -16,7 +16,7 @@ from amem_integrations import AgenticMemory, Link
 from amem_integrations.core.io import run
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import load_all_notes
-from tests.lifecycle.days import Days
+from tests.lifecycle.days import PRUNING, Days
 from tests.support import chat_model, io_of, judgement, open_memory
 
 HOME = "links"
@@ -91,7 +91,7 @@ def links_of(memory: AgenticMemory) -> list[tuple[bool, Link]]:
 def lived() -> Iterator[Lived]:
     days = Days()
     model = chat_model(Model(), model_name="dreamer")
-    with open_memory(model=model, lifecycle=True, clock=days, neighbours=8) as memory:
+    with open_memory(model=model, lifecycle=PRUNING, clock=days, neighbours=8) as memory:
         for place, (_, text) in enumerate(TEXTS):
             memory.add(text, namespace=HOME, session=f"s{place % 5}", source="user")
         before = links_of(memory)

@@ -16,7 +16,7 @@ from amem_integrations.lifecycle.feedback import feedback
 from amem_integrations.lifecycle.maintenance import Maintained, maintain, maintain_if_due
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY, Policy
 from tests.admin.fragile import Fragile, Killed
-from tests.lifecycle.days import Days, Lived
+from tests.lifecycle.days import PRUNING, Days, Lived
 from tests.support import again, io_of, open_memory
 
 NOTHING = Maintained()
@@ -30,7 +30,7 @@ def days() -> Days:
 
 @pytest.fixture(scope="module")
 def shared(days: Days) -> Iterator[Any]:
-    with open_memory(clock=days, formation="off") as memory:
+    with open_memory(clock=days, formation="off", lifecycle=PRUNING) as memory:
         yield memory
 
 
@@ -140,7 +140,7 @@ def test_maintenance_that_was_killed_anywhere_ends_as_if_it_had_not_been(
         notes = story(broken)
         io = io_of(shared)
         fragile = SyncIO(Fragile(io.engine, writes), io.sparse, io.embedder, None, io.now)  # type: ignore[arg-type]
-        work = maintain(fragile, (broken.namespace,), DEFAULT_POLICY, "tests")
+        work = maintain(fragile, (broken.namespace,), PRUNING, "tests")
         try:
             run(work)
         except Killed:

@@ -77,3 +77,15 @@ def test_searching_costs_the_same_with_and_without(model: bool) -> None:
     on = calls_of(search, model=model, lifecycle=True)
     assert off == on
     assert off["get"] == off["facet"] == 1
+
+
+def test_upkeep_costs_a_tenth_more_calls_a_write_at_most() -> None:
+    texts = [f"The {word} of shelf {place} is {word}" for place, word in enumerate("abcdefgh" * 6)]
+
+    def calls(lifecycle: bool) -> float:
+        with open_memory(lifecycle=lifecycle) as memory, counted(memory) as counts:
+            for text in texts:
+                memory.add(text, session="s")
+            return sum(counts.values()) / len(texts)
+
+    assert calls(lifecycle=True) <= 11

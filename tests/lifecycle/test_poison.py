@@ -133,14 +133,14 @@ def planted() -> Iterator[Planted]:
     settings: dict[str, Any] = {"formation": "off"}
     if LONG:
         settings = {"model": chat_model(gullible), "mode": "batched"}
-    with open_memory(embedder=None, lifecycle=True, clock=Days(), **settings) as memory:
+    with open_memory(embedder=None, clock=Days(), **settings) as memory:
         yield Planted(memory).plant(FACTS)
 
 
 @pytest.fixture(scope="module")
 def formed() -> Iterator[Planted]:
     model = chat_model(gullible)
-    with open_memory(model=model, mode="batched", lifecycle=True, clock=Days()) as memory:
+    with open_memory(model=model, mode="batched", clock=Days()) as memory:
         yield Planted(memory).plant(FACTS if LONG else asked(FACTS))
         assert memory.admin.check() == []
 

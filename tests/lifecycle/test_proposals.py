@@ -24,7 +24,7 @@ def contradicts_and_evolves(text: str, candidates: list[dict[str, Any]]) -> dict
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[AgenticMemory]:
-    with open_memory(model=chat_model(), lifecycle=True, clock=Days()) as memory:
+    with open_memory(model=chat_model(), clock=Days()) as memory:
         yield memory
 
 
@@ -139,7 +139,7 @@ def test_whoever_agrees_with_it_a_proposal_waits_for_a_person(
 
 
 def test_a_contradiction_by_one_that_is_hardly_believed_waits_too() -> None:
-    with open_memory(model=chat_model(contradicts_and_evolves), lifecycle=True) as memory:
+    with open_memory(model=chat_model(contradicts_and_evolves)) as memory:
         honest, hearsay = doubtful(memory)
         assert again(memory, honest).valid_until is None
         [proposal] = memory.lifecycle.proposals()

@@ -19,6 +19,7 @@ from amem_integrations.core.note import (
 from amem_integrations.core.status import Life, Tier
 from amem_integrations.lifecycle.audits import audit_due
 from amem_integrations.lifecycle.co_use import co_use_weight, divergence
+from amem_integrations.lifecycle.confidence import weight_now
 from amem_integrations.lifecycle.policy import DEFAULT_POLICY as POLICY
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tenure import (
@@ -30,8 +31,8 @@ from amem_integrations.lifecycle.tenure import (
     tier_of,
     used,
     used_link,
-    weight_now,
 )
+from tests.lifecycle.days import PRUNING
 from tests.lifecycle.days import START as NOW
 
 DAY = timedelta(days=1)
@@ -196,10 +197,11 @@ def test_a_use_gains_a_tenth_of_what_is_lacking_and_a_conflict_takes_three_tenth
     assert after.weight == pytest.approx(weight)
 
 
-def test_a_link_is_worn_out_under_a_twentieth_and_a_contradiction_never() -> None:
-    assert not is_worn_out(link(0.05), NOW, POLICY)
-    assert is_worn_out(link(0.05), NOW + DAY, POLICY)
-    assert not is_worn_out(link(0.9, CONTRADICTS), NOW + 9000 * DAY, POLICY)
+def test_a_link_is_worn_out_where_the_policy_says_so_and_a_contradiction_never() -> None:
+    assert not is_worn_out(link(0.05), NOW, PRUNING)
+    assert is_worn_out(link(0.05), NOW + DAY, PRUNING)
+    assert not is_worn_out(link(0.05), NOW + 9000 * DAY, POLICY)
+    assert not is_worn_out(link(0.9, CONTRADICTS), NOW + 9000 * DAY, PRUNING)
     assert weight_now(link(0.9, CONTRADICTS), NOW + 9000 * DAY, POLICY) == 0.9
 
 

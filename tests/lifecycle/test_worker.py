@@ -20,7 +20,7 @@ def days() -> Days:
 
 @pytest.fixture(scope="module")
 def memory(days: Days) -> Iterator[AgenticMemory]:
-    with open_memory(clock=days, lifecycle=True, formation="background") as memory:
+    with open_memory(clock=days, formation="background") as memory:
         yield memory
 
 

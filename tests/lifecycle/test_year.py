@@ -20,7 +20,7 @@ from tests.lifecycle.year import CORRECTED, HOME, STABLE, Year
 from tests.support import chat_model, open_memory
 
 # Small, so that a year of a small team reaches both.
-POLICY = Policy(max_short_notes=20, max_notes=50)
+POLICY = Policy(max_short_notes=20, max_notes=50, min_link_weight=0.05, quarantine=True)
 SETTLED_BEFORE = 8
 """Sessions from the end; what nobody came back to before then is to be aside."""
 
@@ -101,6 +101,7 @@ def test_the_namespace_stays_under_its_cap(lived: Lived) -> None:
     assert lived.year.most <= POLICY.max_notes
     notes = lived.memory.recent(namespace=HOME, limit=500)
     shown = [note for note in notes if note.status is Status.FORMED]
+    assert POLICY.max_short_notes is not None
     assert sum(note.tier is Tier.SHORT for note in shown) <= POLICY.max_short_notes
 
 

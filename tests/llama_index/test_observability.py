@@ -64,7 +64,7 @@ def test_a_block_and_a_retriever_show_too(core: AgenticMemory, spans: SimpleSpan
 
 @pytest.fixture(scope="module")
 def learning() -> Iterator[AgenticMemory]:
-    with open_memory(formation="off", lifecycle=True) as memory:
+    with open_memory(formation="off") as memory:
         yield memory
 
 

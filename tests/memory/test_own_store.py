@@ -183,7 +183,7 @@ class TestDictEngine(EngineContract):
 
 async def test_a_memory_works_in_a_store_of_somebody_elses() -> None:
     store = DictStore()
-    with AgenticMemory(store, embedder=EMBEDDER, lifecycle=True) as memory:
+    with AgenticMemory(store, embedder=EMBEDDER) as memory:
         first = memory.add("Calvin wants an LRU policy for the cache", session="s", sequence=1)
         second = await memory.aadd("The LRU policy of the cache is set", session="s", sequence=2)
         raw = memory.add("Tea is served at four", formation="off")

@@ -122,7 +122,7 @@ REPLY = "Rosalyn expects you on Tuesday."
 
 @pytest.fixture(scope="module")
 def trusting() -> Iterator[AgenticMemory]:
-    with open_memory(lifecycle=True) as opened:
+    with open_memory() as opened:
         yield opened
 
 
@@ -186,7 +186,7 @@ def test_a_wrong_value_is_refused_and_changes_nothing(
 
 
 def test_a_session_that_was_stored_as_a_number_does_not_stop_maintenance() -> None:
-    with open_memory(lifecycle=True) as memory:
+    with open_memory() as memory:
         note = memory.add(LESSON)
         use = Use("8f7d1a5e-0b0a-4b43-9d5f-0d3c8a1f2b11", note.updated_at, (note.id,), "used")
         object.__setattr__(use, "session", 7)
@@ -196,7 +196,7 @@ def test_a_session_that_was_stored_as_a_number_does_not_stop_maintenance() -> No
 
 
 def test_hits_may_come_one_by_one() -> None:
-    with open_memory(lifecycle=True) as memory:
+    with open_memory() as memory:
         memory.add(LESSON)
         hits = memory.search("When is it?")
         assert memory.lifecycle.feedback_from_reply(iter(hits), REPLY) == hits  # type: ignore[arg-type]

@@ -74,7 +74,7 @@ def first() -> list[str]:
 
 @pytest.fixture(scope="module")
 def living() -> Iterator[AgenticMemory]:
-    with open_memory(model=chat_model(), lifecycle=True) as memory:
+    with open_memory(model=chat_model()) as memory:
         yield memory
 
 

@@ -40,7 +40,7 @@ def home(tmp_path: Path) -> Path:
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The files of a collection that lost one of three notes."""
     home = tmp_path_factory.mktemp("made")
-    with open_memory(home, model=chat_model(), lifecycle=True) as memory:
+    with open_memory(home, model=chat_model()) as memory:
         memory.add_many(["The redis cache", "Violin lessons on Monday"], namespace="a")
         memory.forget(memory.add(f"{SECRET.decode()} trip", namespace="b"))
     return files._read(home)

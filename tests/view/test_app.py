@@ -131,7 +131,7 @@ def test_a_defect_says_nothing_of_what_is_stored(
 
 @pytest.mark.parametrize("kind", ["embedded", "server"])
 def test_looking_at_everything_writes_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_on(kind, model=chat_model(), neighbours=2, lifecycle=True) as memory:
+    with open_on(kind, model=chat_model(), neighbours=2) as memory:
         memory.add_many(["The cache is full", "The cache is empty"], namespace=HOME)
         raw = memory.add("The cache waits", namespace=HOME, formation="off")
         memory.flush()
