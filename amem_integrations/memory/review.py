@@ -45,7 +45,7 @@ class Review(MemoryPart):
     async def audits(self, io: IO, namespace: NamespaceLike = DEFAULT) -> list[Audit]:
         """Return the notes under audit, the oldest audit first, with reason and lineage.
 
-        `maintain` takes a note out of recall after five conflicting uses in a row, or three within
+        `maintain` puts a note under audit after five conflicting uses in a row, or three within
         90 days without a clean use between them.
 
         Examples:

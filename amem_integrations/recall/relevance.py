@@ -5,7 +5,7 @@ compares across searches and memories; `search` measures it if a least relevance
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from math import exp, log
@@ -14,6 +14,7 @@ from amem_integrations.core.engine import Query, Vector
 from amem_integrations.core.filters import both, ids
 from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO, SparseEncoder
+from amem_integrations.core.note import Note
 from amem_integrations.embedders.identifiers import find_identifiers
 from amem_integrations.embedders.sparse import identifier_index, is_identifier
 from amem_integrations.recall.query import Question, Scope
@@ -69,6 +70,12 @@ async def measure_relevance(
         for rank in [1 + bisect_left(scores, -hit.score)]
         for terms in [frozenset(io.sparse.document(sparse_text(hit.note)).indices)]
     ]
+
+
+def covered_by(encoder: SparseEncoder, question: Question) -> Callable[[Note], float]:
+    """Return what tells the share of the question's words and identifiers that a note has."""
+    asked = _Asked(encoder, question.text)
+    return lambda note: asked.covered(frozenset(encoder.document(sparse_text(note)).indices))
 
 
 class _Asked:

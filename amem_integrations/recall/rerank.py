@@ -27,21 +27,57 @@ Sources: TypeAlias = Callable[[Note], float]
 
 # What an outdated note has at most of its successor's score: enough to be behind it.
 _BEHIND = 0.99
+# The share of a note's words of the question, or of its nearness to it, that another needs to have
+# for being compared with it in trust.
+_AS_WELL, _AS_NEAR = 0.6, 0.8
 _LONGEST_QUESTION = 2000
 _ONLY_ASKS = re.compile(r"[^.!。！…]*[?？؟][\s\"')”’」）]*")
 
 
-def weigh_sources(hits: Sequence[Hit], sources: Sources, options: RecallOptions) -> list[Hit]:
+def weigh_sources(
+    hits: Sequence[Hit], sources: Sources, covered: Callable[[Note], float], options: RecallOptions
+) -> list[Hit]:
     """Multiply each score by the trust in the note's source; return the hits best first.
 
-    Trust is relative to the best source among them, so that nothing changes if all are of one
-    kind. A note that only asks states nothing, and keeps `options.question` of its score. `why`
-    has the losses, below 0: "source", "question".
+    Trust is relative to the best source among the hits that may answer the question as well as
+    the note, so that nothing changes if all are of one kind, or no other has to do with it. A
+    note that only asks states nothing, and keeps `options.question` of its score. `why` has the
+    losses, below 0: "source", "question".
+
+    covered: the share of the question's words that a note has.
     """
-    best = max((sources(hit.note) for hit in hits), default=0.0)
-    if best <= 0:
+    trusts = [sources(hit.note) for hit in hits]
+    if max(trusts, default=0.0) <= 0:
         return list(hits)
-    return sorted((_weigh(hit, sources(hit.note) / best, options) for hit in hits), key=hit_order)
+    rivals = [(0.0, 0.0, 0.0)] * len(hits)
+    if min(trusts) < max(trusts):
+        rivals = [
+            (trust, covered(hit.note), hit.why.get("meaning", 0.0))
+            for hit, trust in zip(hits, trusts, strict=True)
+        ]
+    weighed = [
+        _weigh(hit, _relative(trust, own, rivals), options)
+        for hit, trust, own in zip(hits, trusts, rivals, strict=True)
+    ]
+    return sorted(weighed, key=hit_order)
+
+
+def _relative(
+    trust: float, own: tuple[float, float, float], rivals: Iterable[tuple[float, float, float]]
+) -> float:
+    """The trust in a note's source relative to the best of the notes that may answer as well.
+
+    own, rivals: trust, share of the question's words, and nearness to it.
+    """
+    best = max(
+        (
+            other
+            for other, words, near in rivals
+            if words >= _AS_WELL * own[1] or near >= _AS_NEAR * own[2]
+        ),
+        default=trust,
+    )
+    return trust / max(trust, best) if trust else 0.0
 
 
 def only_asks(text: str) -> bool:

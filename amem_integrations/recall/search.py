@@ -22,7 +22,7 @@ from amem_integrations.errors import InvalidInputError
 from amem_integrations.recall.fusion import Ranking, fuse, list_notes, rank_notes
 from amem_integrations.recall.links import follow_links, hit_order
 from amem_integrations.recall.query import Believe, Question, Scope, read_question, scope_of
-from amem_integrations.recall.relevance import measure_relevance
+from amem_integrations.recall.relevance import covered_by, measure_relevance
 from amem_integrations.recall.rerank import (
     Reranking,
     Same,
@@ -129,7 +129,7 @@ async def search(
             io, scope, hits, ranking, vector, k=places + folded, hops=hops, options=options
         )
     if sources is not None:
-        hits = weigh_sources(hits, sources, options)
+        hits = weigh_sources(hits, sources, covered_by(io.sparse, question), options)
     hits = demote_doubtful(hits, moment, options)
     hits = (
         fold_duplicates(hits, k, same) if options.fold_duplicates else sorted(hits, key=hit_order)

@@ -17,7 +17,7 @@ def test_signals_are_the_options_that_may_be_zero() -> None:
 def test_every_signal_can_be_switched_off(name: str) -> None:
     off = getattr(without(DEFAULT_OPTIONS, name), name)
     # Of a note that ceased to hold, or only asks, all of its score is left.
-    assert off == (1 if name in ("outdated", "contested", "question") else 0)
+    assert off == (1 if name in ("outdated", "contested", "audited", "question") else 0)
 
 
 def test_a_signal_that_is_off_is_no_switch() -> None:

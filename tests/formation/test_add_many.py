@@ -69,7 +69,9 @@ def test_notes_that_are_added_together_are_formed_as_one_by_one(
     found: list[Any] = []
     for together in (True, False):
         moments = clock()
-        with open_memory(clock=lambda m=moments: next(m), mode=mode) as memory:
+        with open_memory(
+            clock=lambda m=moments: next(m), mode=mode, lifecycle=False
+        ) as memory:
             each_alone = (memory.add(**item) for item in items)
             notes = memory.add_many(items) if together else list(each_alone)
             found.append(formed(memory, notes))

@@ -245,7 +245,8 @@ def test_an_answer_is_not_held_up_by_a_report_that_fails(
     assert lesson.admin.health()["langgraph.feedback.failed"] == 1
 
 
-def test_without_a_policy_nothing_is_reported(raw_memory: AgenticMemory) -> None:
-    raw_memory.add(LESSON, namespace=CALVIN)
-    ask(raw_memory, ANSWER)
-    assert reported(raw_memory) == []
+def test_without_a_lifecycle_nothing_is_reported() -> None:
+    with open_memory(formation="off", lifecycle=False) as memory:
+        memory.add(LESSON, namespace=CALVIN)
+        ask(memory, ANSWER)
+        assert reported(memory) == []

@@ -113,10 +113,11 @@ def test_a_report_that_fails_is_counted_and_fails_no_turn(
     assert memory.events["feedback.failed"] == 1
 
 
-def test_without_a_policy_nothing_is_reported(core: AgenticMemory) -> None:
-    core.add(LESSON, namespace="calvin")
-    memory = memory_of(core)
-    memory.put(user(ASKED))
-    memory.get()
-    memory.put(assistant(ANSWER))
-    assert reported(core) == []
+def test_without_a_lifecycle_nothing_is_reported() -> None:
+    with open_memory(lifecycle=False) as core:
+        core.add(LESSON, namespace="calvin")
+        memory = memory_of(core)
+        memory.put(user(ASKED))
+        memory.get()
+        memory.put(assistant(ANSWER))
+        assert reported(core) == []

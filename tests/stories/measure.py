@@ -99,5 +99,5 @@ def measured(adapter: Adapter) -> Reached:
             for note in notes
             if note.status == "formed" and STORY.is_noise(note.content)
         ],
-        sum(int(health.get(name, 0)) for name in ("outdated", "contested", "quarantined")),
+        sum(int(health.get(name, 0)) for name in ("outdated", "contested", "audited")),
     )
