@@ -69,9 +69,7 @@ def test_notes_that_are_added_together_are_formed_as_one_by_one(
     found: list[Any] = []
     for together in (True, False):
         moments = clock()
-        with open_memory(
-            clock=lambda m=moments: next(m), mode=mode, lifecycle=False
-        ) as memory:
+        with open_memory(clock=lambda m=moments: next(m), mode=mode, lifecycle=False) as memory:
             each_alone = (memory.add(**item) for item in items)
             notes = memory.add_many(items) if together else list(each_alone)
             found.append(formed(memory, notes))
@@ -97,7 +95,7 @@ def test_notes_that_are_added_together_are_read_once_and_take_six_calls_each(
 
         return counting
 
-    with open_memory() as memory:
+    with open_memory(lifecycle=False) as memory:
         memory.add_many(talk(70), namespace="before")
         engine = type(io_of(memory).engine)
         for name in ("get", "query", "scroll", "insert", "commit", "patch"):

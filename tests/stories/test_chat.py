@@ -29,7 +29,11 @@ _TOOLS = ("langchain tools", "llama_index tools")
 # What is not reached yet.
 MISSED: dict[str, set[Case]] = {
     "right": {
-        *((adapter, "no model") for adapter in ADAPTERS if adapter not in (*_TOOLS, "command line")),
+        *(
+            (adapter, "no model")
+            for adapter in ADAPTERS
+            if adapter not in (*_TOOLS, "command line")
+        ),
         ("add_turn", "model"),
         ("command line", "model"),
     },
