@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from amem_integrations.analysts.clauses import Clause, Term, clauses, same_time
+from amem_integrations.analysts.homes import moved_away
 from amem_integrations.analysts.languages import language_of
 from amem_integrations.core.note import Note
 
@@ -52,6 +53,8 @@ def compare(older: str, newer: str) -> Comparison:
     """Return how `newer` relates to `older`; both are texts of the same language."""
     if max(len(older), len(newer)) > MAX_CHARS:
         return Comparison("same", personal=True, dated=True) if older == newer else UNRELATED
+    if (places := moved_away(older, newer)) is not None:
+        return Comparison("contradicts", f"'{places[1]}' instead of '{places[0]}'", personal=True)
     language = language_of(older, newer)
     before, after = clauses(older, language), clauses(newer, language)
     found = _relate(before, after)

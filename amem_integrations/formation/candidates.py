@@ -33,7 +33,9 @@ ENOUGH = 100
 _LINKABLE = (Status.RAW, Status.FORMED, Status.PARKED)
 _BACKGROUND = 64
 # The field by which notes are in order, which engines read from an index.
-_ORDER = ("created_at",)
+_ORDER = ("created_at", "sequence")
+# What says nothing may stand between a turn and the one that it answers.
+_FOLLOWED = 3
 _SAMPLE = 48
 _SMALL_SAMPLE = 24
 
@@ -86,8 +88,7 @@ async def _candidates(io: IO, run: Run, subject: Note, vector: Vector) -> list[C
         # What is written of a note may draw on a turn that says nothing by itself.
         context = (Status.SKIPPED,) if run.settings.analyst.reads_candidates else ()
         spoken = older_than(subject, *_LINKABLE, *context)
-        before = await turn_before(io, subject, spoken, fields=_ORDER)
-        chosen = [before.id] if before else []
+        chosen = [each.id for each in await _turns_before(io, subject, spoken)]
     spare = max(2, limit // 3)
     chosen += [*by_meaning[: limit - spare], *by_words[:spare], *by_meaning]
     chosen = list(dict.fromkeys(chosen))[:limit]
@@ -130,19 +131,36 @@ async def by_similarity(
     return sorted(pairs, key=lambda pair: (-pair[0], pair[1].id))
 
 
-async def turn_before(
+async def turn_before(io: IO, note: Note, where: Condition) -> Point | None:
+    """The last of the turns that a note follows in its session that meets `where`, if any does."""
+    return next(iter(await _followed(io, note, where)), None)
+
+
+async def _turns_before(io: IO, note: Note, where: Condition) -> list[Point]:
+    """The turn before, and if that says nothing by itself, the last one that does as well."""
+    found = await _followed(io, note, where, fields=(*_ORDER, "status"))
+    said = [each for each in found if each.payload["status"] != Status.SKIPPED]
+    return list({each.id: each for each in (*found[:1], *said[:1])}.values())
+
+
+async def _followed(
     io: IO, note: Note, where: Condition, *, fields: tuple[str, ...] | None = None
-) -> Point | None:
-    """The turn that a note follows in its session, if it meets `where`."""
+) -> list[Point]:
+    """The turns that a note follows in its session, the last one first."""
     if note.session is None:
-        return None
+        return []
     parts = [where, match("session", note.session)]
     if note.sequence is not None:
-        parts.append(Range("sequence", gte=note.sequence - 1, lte=note.sequence - 1))
+        parts.append(Range("sequence", gte=note.sequence - _FOLLOWED, lte=note.sequence - 1))
     found = await io.engine.scroll(
-        both(*parts), limit=1, order_by="created_at", descending=True, fields=fields
+        both(*parts),
+        limit=2 * _FOLLOWED,
+        order_by="created_at",
+        descending=True,
+        fields=fields,
     )
-    return found[0] if found else None
+    # Of several with one number, the newest.
+    return sorted(found, key=lambda point: -(point.payload.get("sequence") or 0))
 
 
 async def background(

@@ -199,3 +199,41 @@ def test_a_value_that_tells_two_things_apart_is_no_contradiction(older: str, new
 )
 def test_a_number_that_is_said_of_one_thing_is(older: str, newer: str) -> None:
     assert compare(older, newer).kind == "contradicts"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I live in Berlin.", "I moved to Munich last month."),
+        (
+            "We live in Berlin with two cats.",
+            "Good news: we have just moved from Berlin to Cologne.",
+        ),
+        ("My sister lives in Lisbon.", "My sister has moved to Porto."),
+        ("Ada lives in New York.", "Ada relocated to San Francisco in May."),
+        ("Wir wohnen in Berlin in der Kantstraße 12.", "Wir sind nach Köln gezogen."),
+        ("Ich lebe in Hamburg.", "Ich ziehe nächsten Monat nach Bremen."),
+        ("Vivo en Madrid.", "Me he mudado a Valencia."),
+        ("Mi hermana vive en Lima.", "Mi hermana se mudó a Quito."),
+        ("J'habite à Lyon.", "J'ai déménagé à Nantes."),
+        ("我住在北京。", "我上个月搬到了上海。"),
+    ],
+)
+def test_who_moved_no_longer_lives_where_he_did(older: str, newer: str) -> None:
+    assert compare(older, newer).kind == "contradicts"
+    assert compare(newer, older).kind != "contradicts"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I live in Berlin.", "My sister moved to Munich."),
+        ("I lived in Berlin.", "I moved to Munich."),
+        ("I live in Berlin.", "I moved to Berlin in May."),
+        ("I live in Berlin.", "We moved the meeting to Monday."),
+        ("I work in Berlin.", "I moved to Potsdam."),
+        ("Ada lives in Rome.", "Bea moved to Oslo."),
+    ],
+)
+def test_who_else_moved_says_nothing_of_it(older: str, newer: str) -> None:
+    assert compare(older, newer).kind != "contradicts"
