@@ -46,6 +46,7 @@ class Clause:
     subject: how many of its terms stand before its verb; None without one that is known.
     denied: terms of which it says that they are not so ("…, not Tuesday").
     corrects: whether it says that something said was wrong.
+    changes: whether it tells of a change of something that was said.
     personal: whether who is meant depends on who says it.
     """
 
@@ -53,6 +54,7 @@ class Clause:
     denied: list[Term] = field(default_factory=list[Term])
     negative: bool = False
     corrects: bool = False
+    changes: bool = False
     event: bool = False
     unsure: bool = False
     person: str | None = None
@@ -89,6 +91,11 @@ _VALUE = re.compile(
     rf"|(?P<han>(?:(?!{_CJK_VALUE})[\u3400-\u9fff])+)"
     r"|(?P<word>[^\W\d_\u3400-\u9fff]+(?:-[^\W\d_\u3400-\u9fff]+)*)"
     r"|(?P<sign>[€$£%])|(?P<comma>[,，:：])"
+)
+_CHANGE = re.compile(
+    r"\b(?:moved?|changed?|shift(?:ed)?|postponed?|rescheduled?|pushed|brought|raised?|lowered|cut"
+    r"|increased?|reduced?|verschob\w+|verleg\w+|geandert|erhoht|gesenkt|cambi\w+|aplaz\w+"
+    r"|deplac\w+|reporte\w*)\b|改|推迟|提前|调"
 )
 _QUESTION = re.compile(r"[?？][\"'”’)]*\s*$")
 _ENGLISH_NOT = re.compile(r"\b(ca|wo|sha)?(\w*?)n['’]t\b")
@@ -134,6 +141,7 @@ def _parts(sentence: str, known: Language) -> Iterator[str]:
 def _read(text: str, known: Language) -> Clause:
     clause = Clause(event=known.is_event(text.lower()))
     folded = plain(text).replace("’", "'")
+    clause.changes = bool(_CHANGE.search(folded))
     clause.corrects = bool(known.corrections.search(folded.strip()))
     text, folded = _without(known.fillers, text, folded)
     text, folded = _without(known.corrections, text, folded)

@@ -151,6 +151,8 @@ def _compare(older: Clause, newer: Clause) -> Comparison:
     shared, left, right = _align(older.terms, newer.terms)
     if older.unsure != newer.unsure or not any(not one.kind for one, _ in shared):
         return UNRELATED
+    if changed := _changed(older, newer, shared):
+        return Comparison("contradicts", f"'{changed[1]}' instead of '{changed[0]}'")
     if said_wrong := _denied(older, newer, shared):
         return Comparison("contradicts", f"says that '{said_wrong}' is not so")
     turned = [(one, other) for one, other in shared if one.sign != other.sign]
@@ -177,6 +179,20 @@ def _compare(older: Clause, newer: Clause) -> Comparison:
     if not left or not right:
         return Comparison("adds")
     return UNRELATED
+
+
+def _changed(
+    older: Clause, newer: Clause, shared: Sequence[tuple[Term, Term]]
+) -> tuple[str, str] | None:
+    """Return the old and the new value of what was moved "from Sunday to Saturday"."""
+    if not newer.changes or sum(not one.kind for one, _ in shared) < 2:
+        return None
+    for old, new in zip(newer.terms, newer.terms[1:], strict=False):
+        if old.kind and old.kind == new.kind and not _match(old, new):
+            held = [term for term in older.terms if term.kind == old.kind]
+            if any(_match(old, term) for term in held):
+                return None if any(_match(new, term) for term in held) else (old.text, new.text)
+    return None
 
 
 def _denied(older: Clause, newer: Clause, shared: Sequence[tuple[Term, Term]]) -> str | None:

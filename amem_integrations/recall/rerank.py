@@ -35,7 +35,10 @@ _ONLY_ASKS = re.compile(r"[^.!。！…]*[?？؟][\s\"')”’」）]*")
 
 
 def weigh_sources(
-    hits: Sequence[Hit], sources: Sources, covered: Callable[[Note], float], options: RecallOptions
+    hits: Sequence[Hit],
+    sources: Sources,
+    covered_by: Callable[[], Callable[[Note], float]],
+    options: RecallOptions,
 ) -> list[Hit]:
     """Multiply each score by the trust in the note's source; return the hits best first.
 
@@ -44,13 +47,15 @@ def weigh_sources(
     note that only asks states nothing, and keeps `options.question` of its score. `why` has the
     losses, below 0: "source", "question".
 
-    covered: the share of the question's words that a note has.
+    covered_by: returns what tells the share of the question's words that a note has; asked only
+        if sources differ.
     """
     trusts = [sources(hit.note) for hit in hits]
     if max(trusts, default=0.0) <= 0:
         return list(hits)
     rivals = [(0.0, 0.0, 0.0)] * len(hits)
     if min(trusts) < max(trusts):
+        covered = covered_by()
         rivals = [
             (trust, covered(hit.note), hit.why.get("meaning", 0.0))
             for hit, trust in zip(hits, trusts, strict=True)

@@ -129,7 +129,7 @@ async def search(
             io, scope, hits, ranking, vector, k=places + folded, hops=hops, options=options
         )
     if sources is not None:
-        hits = weigh_sources(hits, sources, covered_by(io.sparse, question), options)
+        hits = weigh_sources(hits, sources, lambda: covered_by(io.sparse, question), options)
     hits = demote_doubtful(hits, moment, options)
     hits = (
         fold_duplicates(hits, k, same) if options.fold_duplicates else sorted(hits, key=hit_order)

@@ -237,3 +237,30 @@ def test_who_moved_no_longer_lives_where_he_did(older: str, newer: str) -> None:
 )
 def test_who_else_moved_says_nothing_of_it(older: str, newer: str) -> None:
     assert compare(older, newer).kind != "contradicts"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "kind"),
+    [
+        (
+            "I made you a training plan with the long run on Sunday.",
+            "I moved the long run in your training plan from Sunday to Saturday.",
+            "contradicts",
+        ),
+        (
+            "The team meeting is on Monday at nine.",
+            "They moved the team meeting from Monday to Thursday.",
+            "contradicts",
+        ),
+        (
+            "The rent of the flat is 900 euros.",
+            "The rent of the flat was raised from 900 to 950 euros.",
+            "contradicts",
+        ),
+        ("The shop is open on Monday.", "The shop is open from Monday to Friday.", "adds"),
+    ],
+)
+def test_a_change_that_names_both_values_outdates_the_first(
+    older: str, newer: str, kind: str
+) -> None:
+    assert compare(older, newer).kind == kind

@@ -68,11 +68,15 @@ def sources(note: Note) -> float:
     return 0.9 if note.source == "user" else 0.3
 
 
+def covering_all(_: Note) -> float:
+    return 1.0
+
+
 PLANTED, TOLD = hit("The cache holds 9 entries.", 2.0), hit("It holds 512.", 1.0, source="user")
 
 
 def test_what_a_better_source_says_comes_before_what_fits_better() -> None:
-    found = weigh_sources([PLANTED, TOLD], sources, lambda _: 1.0, DEFAULT_OPTIONS)
+    found = weigh_sources([PLANTED, TOLD], sources, lambda: covering_all, DEFAULT_OPTIONS)
     assert [each.note for each in found] == [TOLD.note, PLANTED.note]
     assert found[1].why["source"] == pytest.approx(-2.0 * 2 / 3)
     assert found[1].score == fsum(found[1].why.values())
@@ -83,28 +87,30 @@ def test_nothing_changes_where_the_better_source_has_nothing_to_do_with_the_ques
     dinner = hit("Dinner was wonderful.", 1.9, source="user")
     far = replace(dinner, why={"meaning": 1.0, "reply": 0.9})
     words = {booked.note.id: 0.8, far.note.id: 0.2}
-    found = weigh_sources([booked, far], sources, lambda note: words[note.id], DEFAULT_OPTIONS)
+    found = weigh_sources(
+        [booked, far], sources, lambda: lambda note: words[note.id], DEFAULT_OPTIONS
+    )
     assert found == [booked, far]
     words[far.note.id] = 0.5
     [first, second] = weigh_sources(
-        [booked, far], sources, lambda note: words[note.id], DEFAULT_OPTIONS
+        [booked, far], sources, lambda: lambda note: words[note.id], DEFAULT_OPTIONS
     )
     assert (first, second.note) == (far, booked.note)
 
 
 def test_nothing_changes_where_all_are_of_one_kind() -> None:
     hits = [PLANTED, replace(PLANTED, score=1.0)]
-    assert weigh_sources(hits, sources, lambda _: 1.0, DEFAULT_OPTIONS) == hits
-    assert weigh_sources([], sources, lambda _: 1.0, DEFAULT_OPTIONS) == []
+    assert weigh_sources(hits, sources, lambda: covering_all, DEFAULT_OPTIONS) == hits
+    assert weigh_sources([], sources, lambda: covering_all, DEFAULT_OPTIONS) == []
 
 
 def test_a_note_that_only_asks_makes_way_for_one_that_states_something() -> None:
     asking = hit("How many entries does the cache hold?", 1.5, source="user")
-    found = weigh_sources([asking, TOLD], sources, lambda _: 1.0, DEFAULT_OPTIONS)
+    found = weigh_sources([asking, TOLD], sources, lambda: covering_all, DEFAULT_OPTIONS)
     assert [each.note for each in found] == [TOLD.note, asking.note]
     assert found[1].why == {**asking.why, "question": -0.75}
     assert weigh_sources(
-        [asking], sources, lambda _: 1.0, replace(DEFAULT_OPTIONS, question=1.0)
+        [asking], sources, lambda: covering_all, replace(DEFAULT_OPTIONS, question=1.0)
     ) == [asking]
 
 

@@ -25,21 +25,13 @@ Reach = Callable[[Case], Reached]
 
 CASES = [(adapter, model) for adapter in ADAPTERS for model in ("model", "no model")]
 LEAST_RIGHT = {"model": 0.95, "no model": 0.85}
-_TOOLS = ("langchain tools", "llama_index tools")
-# What is not reached yet.
+# What is not reached yet. Tools have no turns, by which "Sorry, I meant nine" would be known.
+TOOLS = {case for case in CASES if case[0].endswith("tools")}
 MISSED: dict[str, set[Case]] = {
-    "right": {
-        *(
-            (adapter, "no model")
-            for adapter in ADAPTERS
-            if adapter not in (*_TOOLS, "command line")
-        ),
-        ("add_turn", "model"),
-        ("command line", "model"),
-    },
+    "right": set(),
     "noise": set(),
-    "order": set(CASES),
-    "marked": set(CASES),
+    "order": TOOLS,
+    "marked": TOOLS | {case for case in CASES if case[1] == "no model"},
     "named": {("command line", "no model")},
 }
 
