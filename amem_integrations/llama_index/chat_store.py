@@ -25,7 +25,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engin
 from sqlalchemy.orm import sessionmaker
 from sqlalchemy.pool import NullPool
 
-from amem_integrations.llama_index.history import INSTRUCTIONS
+from amem_integrations.llama_index.messages import INSTRUCTIONS
 
 T = TypeVar("T")
 

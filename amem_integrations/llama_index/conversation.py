@@ -4,31 +4,22 @@
 talks to the AgenticMemory.
 """
 
-import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Literal, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage, ContentBlock, MessageRole, TextBlock
-from llama_index.core.memory import BaseMemoryBlock, Memory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
-from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 from pydantic import PrivateAttr
 
 from amem_integrations.core.io import IO, Forms, async_form, run, sync_form
 from amem_integrations.llama_index.chat_store import (
     InProcessChatStore,
-    SQLChatStore,
     block_on,
 )
-from amem_integrations.llama_index.history import (
-    INSTRUCTIONS,
-    Content,
-    count_overflow,
-    count_tokens,
-)
+from amem_integrations.llama_index.history import ChatHistory
 from amem_integrations.llama_index.messages import (
     SPEAKERS,
     Placement,
@@ -56,7 +47,7 @@ _asked: ContextVar[bool] = ContextVar("asked", default=False)
 _BEFORE = "initial_token_count"
 
 
-class Conversation(Memory, Forms):
+class Conversation(ChatHistory, Forms):
     """One session of one user. The fields are the arguments of `AMemMemory.from_defaults`."""
 
     namespace: tuple[str, ...] = ()
@@ -73,18 +64,7 @@ class Conversation(Memory, Forms):
     _notes: AMemNotes = PrivateAttr()
     _session: Session | None = PrivateAttr(default=None)
     _turn: int = PrivateAttr(default=0)
-    _managing: Any = PrivateAttr(default_factory=threading.Lock)
-    _unmanaged: bool = PrivateAttr(default=False)
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
-
-    @property
-    def _blocks(self) -> list[BaseMemoryBlock[Any]]:
-        """The caller's own memory blocks."""
-        return self.memory_blocks  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-
-    @property
-    def _tokenizer(self) -> Callable[[str], list[Any]]:
-        return self.tokenizer_fn  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
     @property
     def _sync(self) -> Perform:
@@ -308,57 +288,6 @@ class Conversation(Memory, Forms):
         notes = [("notes", [TextBlock(text=text)])]
         return self.memory_blocks_template.format_messages(memory_blocks=notes)[0].blocks
 
-    async def _manage_queue(self) -> None:
-        # Two at once would archive the same messages twice. Whoever comes second leaves its
-        # message to the first.
-        self._unmanaged = True
-        while self._unmanaged and self._managing.acquire(blocking=False):
-            try:
-                self._unmanaged = False
-                await self._archive_overflow()
-            finally:
-                self._managing.release()
-
-    async def _archive_overflow(self) -> None:
-        queue = await self._messages(MessageStatus.ACTIVE)
-        room = int(self.token_limit * self.chat_history_token_ratio)
-        if isinstance(self.sql_store, InProcessChatStore | SQLChatStore):
-            # These do not archive instructions; other stores archive whatever is oldest.
-            room -= self._estimate_token_count([each for each in queue if _instructs(each)])
-            queue = [message for message in queue if not _instructs(message)]
-        sizes = [self._estimate_token_count(message) for message in queue]
-        number = count_overflow(queue, sizes, room, self.token_flush_size)
-        if not number:
-            return
-        archived = await self.sql_store.archive_oldest_messages(self.session_id, number)
-        if self._blocks:
-            flushed = self._copies(archived)
-            await asyncio.gather(
-                *(
-                    block.aput(flushed, from_short_term_memory=True, session_id=self.session_id)
-                    for block in self._blocks
-                )
-            )
-
-    def _estimate_token_count(self, message_or_blocks: Content) -> int:
-        estimates = {
-            "image": self.image_token_size_estimate,
-            "audio": self.audio_token_size_estimate,
-            "video": self.video_token_size_estimate,
-            "document": self.document_token_size_estimate,
-        }
-        return count_tokens(message_or_blocks, lambda text: len(self._tokenizer(text)), estimates)
-
-    async def _messages(self, status: MessageStatus | None) -> list[ChatMessage]:
-        return self._copies(await self.sql_store.get_messages(self.session_id, status=status))
-
-    def _copies(self, messages: list[ChatMessage]) -> list[ChatMessage]:
-        """Return messages of which a change does not reach the chat store, nor the caller's."""
-        if isinstance(self.sql_store, InProcessChatStore | SQLAlchemyChatStore):
-            # They write and read JSON.
-            return messages
-        return [message.model_copy(deep=True) for message in messages]
-
     async def _known_session(self) -> Session:
         """Return the session with all that was said in it so far, as the chat store has it."""
         if self._session is None:
@@ -368,7 +297,3 @@ class Conversation(Memory, Forms):
             with self._lock:
                 self._session = self._session or session
         return self._session
-
-
-def _instructs(message: ChatMessage) -> bool:
-    return message.role.value in INSTRUCTIONS

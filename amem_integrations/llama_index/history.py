@@ -1,9 +1,11 @@
-"""The chat history as a queue: how many tokens it has, and how many messages must leave it.
+"""The chat history as a queue: how many tokens it has, and which messages leave it.
 
-Pure, and in place of LlamaIndex's own counts, in which tool calls, thinking and citations are
-nothing.
+In place of LlamaIndex's own, which counts no tool calls, thinking or citations, archives system
+messages, and hands out the objects of a chat store. What is counted and cut is pure.
 """
 
+import asyncio
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -11,19 +13,20 @@ from llama_index.core.base.llms.types import (
     ChatMessage,
     CitableBlock,
     CitationBlock,
-    MessageRole,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
 )
+from llama_index.core.memory import BaseMemoryBlock, Memory
+from llama_index.core.storage.chat_store.base_db import MessageStatus
+from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
+from pydantic import PrivateAttr
 
-from amem_integrations.llama_index.messages import begins_turn
+from amem_integrations.llama_index.chat_store import InProcessChatStore, SQLChatStore
+from amem_integrations.llama_index.messages import INSTRUCTIONS, begins_turn
 
 Content: TypeAlias = str | ChatMessage | Sequence[Any]
 """A text, a message, or a list of messages or content blocks."""
-
-INSTRUCTIONS = (MessageRole.SYSTEM.value, MessageRole.DEVELOPER.value)
-"""The roles of messages that do not leave the chat when it is full."""
 
 
 def count_tokens(
@@ -77,3 +80,74 @@ def count_overflow(
                     break
             gone += size
     return number
+
+
+class ChatHistory(Memory):
+    """LlamaIndex's `Memory` with a queue that is counted whole, and copies of its messages."""
+
+    _managing: Any = PrivateAttr(default_factory=threading.Lock)
+    _unmanaged: bool = PrivateAttr(default=False)
+
+    @property
+    def _blocks(self) -> list[BaseMemoryBlock[Any]]:
+        """The caller's own memory blocks."""
+        return self.memory_blocks  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+    @property
+    def _tokenizer(self) -> Callable[[str], list[Any]]:
+        return self.tokenizer_fn  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+    async def _manage_queue(self) -> None:
+        # Two at once would archive the same messages twice. Whoever comes second leaves its
+        # message to the first.
+        self._unmanaged = True
+        while self._unmanaged and self._managing.acquire(blocking=False):
+            try:
+                self._unmanaged = False
+                await self._archive_overflow()
+            finally:
+                self._managing.release()
+
+    async def _archive_overflow(self) -> None:
+        queue = await self._messages(MessageStatus.ACTIVE)
+        room = int(self.token_limit * self.chat_history_token_ratio)
+        if isinstance(self.sql_store, InProcessChatStore | SQLChatStore):
+            # These do not archive instructions; other stores archive whatever is oldest.
+            room -= self._estimate_token_count([each for each in queue if _instructs(each)])
+            queue = [message for message in queue if not _instructs(message)]
+        sizes = [self._estimate_token_count(message) for message in queue]
+        number = count_overflow(queue, sizes, room, self.token_flush_size)
+        if not number:
+            return
+        archived = await self.sql_store.archive_oldest_messages(self.session_id, number)
+        if self._blocks:
+            flushed = self._copies(archived)
+            await asyncio.gather(
+                *(
+                    block.aput(flushed, from_short_term_memory=True, session_id=self.session_id)
+                    for block in self._blocks
+                )
+            )
+
+    def _estimate_token_count(self, message_or_blocks: Content) -> int:
+        estimates = {
+            "image": self.image_token_size_estimate,
+            "audio": self.audio_token_size_estimate,
+            "video": self.video_token_size_estimate,
+            "document": self.document_token_size_estimate,
+        }
+        return count_tokens(message_or_blocks, lambda text: len(self._tokenizer(text)), estimates)
+
+    async def _messages(self, status: MessageStatus | None) -> list[ChatMessage]:
+        return self._copies(await self.sql_store.get_messages(self.session_id, status=status))
+
+    def _copies(self, messages: list[ChatMessage]) -> list[ChatMessage]:
+        """Return messages of which a change does not reach the chat store, nor the caller's."""
+        if isinstance(self.sql_store, InProcessChatStore | SQLAlchemyChatStore):
+            # They write and read JSON.
+            return messages
+        return [message.model_copy(deep=True) for message in messages]
+
+
+def _instructs(message: ChatMessage) -> bool:
+    return message.role.value in INSTRUCTIONS

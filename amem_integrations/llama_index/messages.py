@@ -48,6 +48,8 @@ _SPEAKERS = {
     MessageRole.MODEL: "assistant",
 }
 SPEAKERS = ("user", "assistant")
+INSTRUCTIONS = (MessageRole.SYSTEM.value, MessageRole.DEVELOPER.value)
+"""The roles of messages that do not leave a chat when it is full."""
 
 _TRACE = re.compile(r"\s*(?:Thought|Action|Observation)\s*:")
 _THOUGHT, _OBSERVATION, _ANSWER = (

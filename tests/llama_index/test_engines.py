@@ -7,6 +7,7 @@ import pytest
 from llama_index.core import Settings
 from llama_index.core.base.llms.types import MessageRole
 from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.schema import QueryBundle
 
 from amem_integrations import AgenticMemory
 from amem_integrations.llama_index import AMemMemory
@@ -17,6 +18,7 @@ from tests.llama_index.support import (
     ENGINES,
     FACT,
     QUESTION,
+    condense_plus_context,
     contents,
     context,
     memory_of,
@@ -56,6 +58,16 @@ def test_the_engine_keeps_its_chat(core: AgenticMemory, engine: Engine) -> None:
     talk.reset()
     assert talk.chat_history == []
     assert core.count("calvin") == 4
+
+
+@pytest.mark.parametrize("chat", CHATS)
+@pytest.mark.parametrize("engine", [context, condense_plus_context])
+def test_an_engine_may_be_asked_with_a_query(
+    told: AgenticMemory, engine: Engine, chat: Any
+) -> None:
+    llm = ScriptedLLM(["Rex."], after="repeat")
+    assert chat(engine(llm, memory_of(told)), QueryBundle(QUESTION)) == "Rex."
+    assert FACT in prompts(llm)
 
 
 @pytest.mark.parametrize("engine", [simple, context])
