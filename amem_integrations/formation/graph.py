@@ -37,6 +37,8 @@ Graph: TypeAlias = "CompiledStateGraph[FormationState, None, FormationState, For
 
 _REJECTED = "turned down in review"
 _WAITING = "waits for review"
+# Of each text that a person is shown; the interrupt is kept in the checkpoint.
+_SHOWN_CHARS = 2000
 
 
 def build(
@@ -57,9 +59,8 @@ def build(
     steps = dict(STEPS[settings.mode])
     order = list(steps)
     if review:
-        steps |= {"hold": _hold, "release": _release}
+        steps |= {"hold": _hold, "review": _review, "release": _release}
         order = ["accept", "hold", *order[1:-1], "review", "release", "commit"]
-        builder.add_node("review", _review)
     for name, step in steps.items():
         builder.add_node(name, _node(name, step, settings, sync_io, async_io))
     for source, target in zip([START, *order], [*order, END], strict=True):
@@ -128,18 +129,29 @@ async def _hold(io: IO, run: Run) -> dict[str, Any]:
     return {}
 
 
-def _review(state: FormationState) -> dict[str, Any]:
-    """Ask a person. Nothing else happens here, because a resumed node runs from its start."""
-    outcomes = state.get("outcomes", {})
+async def _review(io: IO, run: Run) -> dict[str, Any]:
+    """Ask a person. A resumed node runs from its start, so nothing is written here."""
+    state, outcomes = run.state, run.outcomes
     waiting = [ref["id"] for ref in state.get("notes", ()) if ref["id"] not in outcomes]
     if not waiting:
         return {}
+    links, evolutions = state.get("links", {}), state.get("evolutions", {})
+    others = [str(link["to"]) for id in waiting for link in links.get(id, ())]
+    others += [str(change["note_id"]) for id in waiting for change in evolutions.get(id, ())]
+    notes = await load(io, dict.fromkeys([*waiting, *others]), run.namespace)
+
+    def text(id: str) -> str | None:
+        return notes[id].content[:_SHOWN_CHARS] if id in notes else None
+
     answer = interrupt(
         {
             id: {
+                "text": text(id),
                 "understanding": state.get("understanding", {}).get(id),
-                "links": state.get("links", {}).get(id, []),
-                "evolutions": state.get("evolutions", {}).get(id, []),
+                "links": [{**link, "text": text(link["to"])} for link in links.get(id, ())],
+                "evolutions": [
+                    {**change, "text": text(change["note_id"])} for change in evolutions.get(id, ())
+                ],
             }
             for id in waiting
         }

@@ -9,14 +9,17 @@ import math
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, Field
 
+from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO, async_form, sync_form
 from amem_integrations.core.quotation import quote_text
+from amem_integrations.core.values import estimate_tokens
 from amem_integrations.errors import InvalidInputError, NoteNotFoundError
 from amem_integrations.formation.pipeline import Formation, have_formed
 from amem_integrations.langchain.namespaces import RunNamespace, namespace_resolver
@@ -41,6 +44,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,50}")
 
 _NOTHING = "Nothing is remembered about that."
 _LEFT_OUT = "{} more did not fit here; ask with a smaller limit, or with an offset."
+_CUT = " … (the rest did not fit)"
 _UNAVAILABLE = "The memory cannot be reached now; go on without it."
 
 MEMORY = "memory"
@@ -179,6 +183,7 @@ class _MemoryTools(Adapter):
                 page=slice(offset, offset + limit),
                 **self._recall,
             )
+            hits = [self._fitting(hit) for hit in hits]
             packed = pack(hits, self._token_budget, ids=True)
             self._wiring.recalls.shown(labels, hits, packed)
             left_out = sum(hit.note.id not in packed for hit in hits)
@@ -187,6 +192,16 @@ class _MemoryTools(Adapter):
             return packed or _NOTHING
 
     asearch = async_form(search)
+
+    def _fitting(self, hit: Hit) -> Hit:
+        """Return a hit of which one that fills the budget by itself has the beginning only."""
+        content, most = hit.note.content, self._token_budget // 2
+        if len(content) <= most or estimate_tokens(content) <= most:
+            return hit
+        start = content[: 4 * most]
+        while estimate_tokens(start) > most:
+            start = start[: len(start) * most // estimate_tokens(start)]
+        return replace(hit, note=replace(hit.note, content=start + _CUT))
 
     @sync_form
     async def manage(

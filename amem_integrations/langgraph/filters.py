@@ -5,6 +5,7 @@ lead into nested objects; a tuple of keys is a path and nothing else. A plain ob
 each of its keys: `{"user": {"name": "Ann"}}` is met by every user of that name, and
 `{"user": {"$eq": {...}}}` by exactly that object. Operators, and what equality and order
 mean, are those of `stores.filters.language`.
+A note that is no item is one `{"content": ...}`.
 """
 
 import math
@@ -12,10 +13,61 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias, cast
 
 from amem_integrations.errors import InvalidFilterError
-from amem_integrations.stores.filters.language import Operator
+from amem_integrations.stores.filters.language import (
+    And,
+    Compare,
+    Contains,
+    Exists,
+    Field,
+    Filter,
+    Negation,
+    OneOf,
+    Operator,
+    Or,
+    parse,
+)
 
 Path: TypeAlias = tuple[str, ...]
 NoteFilter: TypeAlias = dict[Any, Any]
+
+
+_VALUE = Exists(Field(("value",)))
+_CONTENT = Field(("content",))
+_NOTHING = Or(())
+
+
+def filter_tree(written: Any) -> Filter:
+    """Return the filter over notes that means the same.
+
+    Raises InvalidFilterError for a filter that means nothing.
+    """
+    tree = parse(to_note_filter(written))
+    return Or((And((_VALUE, tree)), And((Negation(_VALUE), _of_content(tree)))))
+
+
+def _of_content(tree: Filter) -> Filter:
+    """Return what a filter over values asks of `{"content": text}`."""
+    match tree:
+        case And(parts):
+            return And(tuple(map(_of_content, parts)))
+        case Or(parts):
+            return Or(tuple(map(_of_content, parts)))
+        case Negation(part):
+            return Negation(_of_content(part))
+        case OneOf(field, values) if _is_content(field):
+            return OneOf(_CONTENT, values)
+        case Exists(field) if _is_content(field):
+            return Exists(_CONTENT)
+        case Compare(field, operator, str(bound)) if _is_content(field):
+            return Compare(_CONTENT, operator, bound)
+        case Contains() | Compare():
+            return _NOTHING
+        case _:
+            return tree
+
+
+def _is_content(field: Field) -> bool:
+    return field.path == ("value", "content")
 
 
 def to_note_filter(written: Any) -> NoteFilter:

@@ -34,7 +34,7 @@ from amem_integrations.core.note import Note
 from amem_integrations.core.value_text import value_text
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.formation.pipeline import Formation
-from amem_integrations.langgraph.filters import to_note_filter
+from amem_integrations.langgraph.filters import filter_tree
 from amem_integrations.memory.items import LONGEST_TTL, address_id, item_note, value_of, write
 from amem_integrations.memory.wiring import NamespaceLike, Wiring
 from amem_integrations.recall.search import Meets, check_counts, nearest, newest, search
@@ -43,13 +43,11 @@ from amem_integrations.revisions.forget import renew
 from amem_integrations.stores.codec import under
 from amem_integrations.stores.expiry import including_expired
 from amem_integrations.stores.filters import match as filters
-from amem_integrations.stores.filters.language import Exists, Field, Negation, Or
 from amem_integrations.stores.read import namespaces, notes_by_id
 
 Fields: TypeAlias = Sequence[str]
 _Read: TypeAlias = Callable[[IO, dict[str, Note]], Coroutine[Any, Any, list[Any]]]
 
-_NO_VALUE = Negation(Exists(Field(("value",))))
 # Items with equal texts are different items.
 _NO_FOLDING = RecallOptions(fold_duplicates=False)
 
@@ -146,7 +144,7 @@ async def search_links(io: IO, settings: Settings, op: SearchOp, hops: int) -> l
         namespace=namespace,
         k=op.offset + op.limit,
         hops=hops,
-        filter=to_note_filter(op.filter) if op.filter else None,
+        filter=filter_tree(op.filter) if op.filter else None,
         options=_NO_FOLDING,
     )
     hits = hits[op.offset :]
@@ -255,17 +253,9 @@ def _check_search(op: SearchOp) -> _Read:
     where: Condition = under(parse_namespace(op.namespace_prefix, prefix=True))
     meets: Meets | None = None
     if op.filter:
-        tree = filters.parse(to_note_filter(op.filter))
-        # A note without a value is shown with its content as one, which no index has.
-        where = both(where, filters.compile(Or((tree, _NO_VALUE))).condition)
-
-        def matches(note: Note) -> bool:
-            if note.value_json is None:
-                note = replace(note, value_json=json_value.dumps("value", value_of(note)))
-            return filters.matches(tree, note)
-
-        meets = matches
-
+        tree = filter_tree(op.filter)
+        where = both(where, filters.compile(tree).condition)
+        meets = partial(filters.matches, tree)
     return partial(_search, op, where, _query(op.query), meets)
 
 

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, Self, TypeAlias
 
 from amem_integrations.core.io import IO, Forms
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
@@ -43,6 +43,20 @@ class MemoryPart(Forms):
         self._wiring = wiring
         self._sync = sync
         self._async = asynchronous
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        # Frameworks copy what holds a memory; the store can be open only once.
+        return self
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError(
+            f"An open {type(self).__name__} cannot be pickled: it has files, connections and "
+            "threads. Give the other process the location, and open an AgenticMemory there; "
+            "several processes at once need a Qdrant server."
+        )
 
 
 class Adapter(MemoryPart):

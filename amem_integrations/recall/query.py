@@ -167,7 +167,9 @@ class Scope:
         }
 
 
-def scope_of(namespace: Namespace, filter: Mapping[Any, Any] | None, at: datetime | None) -> Scope:
+def scope_of(
+    namespace: Namespace, filter: Mapping[Any, Any] | Filter | None, at: datetime | None
+) -> Scope:
     """Return the scope of a search; raises what `search` says of `filter` and `at`."""
     parts: list[Condition] = []
     unverified: Filter | None = None

@@ -35,6 +35,7 @@ from amem_integrations.recall.rerank import (
 )
 from amem_integrations.recall.signals import DEFAULT_OPTIONS, Evidence, RecallOptions, score_texts
 from amem_integrations.stores.codec import within
+from amem_integrations.stores.filters.language import Filter
 from amem_integrations.stores.read import notes_by_id
 
 Place: TypeAlias = tuple[str, float | int]
@@ -63,7 +64,7 @@ async def search(
     namespace: Namespace,
     k: int = 10,
     hops: int = 1,
-    filter: Mapping[Any, Any] | None = None,
+    filter: Mapping[Any, Any] | Filter | None = None,
     at: datetime | None = None,
     options: RecallOptions = DEFAULT_OPTIONS,
     reranking: Reranking | None = None,

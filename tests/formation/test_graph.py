@@ -87,12 +87,16 @@ def test_tokens_of_formation_do_not_leak_into_the_stream_of_the_users_graph() ->
 def test_review_interrupts_before_the_commit(mode: Any, answer: bool) -> None:
     model = chat_model()
     with open_memory(mode=mode, model=model) as memory:
-        memory.add("The redis cache")
+        older = memory.add("The redis cache")
         raw = memory.add("The redis eviction policy", formation="off")
         graph = memory.graph(review=True, checkpointer=InMemorySaver())
         paused = graph.invoke(initial_state([raw]), CONFIG)
         shown = paused["__interrupt__"][0].value  # type: ignore[typeddict-item]
         assert shown[raw.id]["understanding"]["keywords"]
+        assert shown[raw.id]["text"] == "The redis eviction policy"
+        [link], [evolution] = shown[raw.id]["links"], shown[raw.id]["evolutions"]
+        assert (link["to"], link["text"]) == (older.id, "The redis cache")
+        assert (evolution["note_id"], evolution["text"]) == (older.id, "The redis cache")
         assert again(memory, raw).status is Status.PARKED
         calls = len(model.calls)
         resume = {raw.id: answer} if mode == "fused" else answer

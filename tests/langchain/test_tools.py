@@ -11,9 +11,10 @@ from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 
 from amem_integrations import AgenticMemory, Note
+from amem_integrations.core.io import run
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.langchain import create_memory_tools
-from tests.support import notes_in
+from tests.support import io_of, notes_in
 
 UNKNOWN = "6f0e9a3e-5d0c-5b7e-9d55-0a6d656d6e6f"
 
@@ -241,3 +242,25 @@ async def test_the_run_names_the_user_and_the_model_cannot(memory: AgenticMemory
         search_memory.invoke({"query": "key"})
     with pytest.raises(InvalidInputError, match="user_id"):
         await manage_memory.ainvoke({"content": "The key"})
+
+
+def test_of_a_note_that_is_too_long_the_beginning_is_shown(memory: AgenticMemory) -> None:
+    search, _ = create_memory_tools(memory, namespace="calvin", token_budget=400)
+    memory.add("The boat log. " + "Wind from the west, calm sea. " * 2000, namespace="calvin")
+    for query in ({"query": "boat log", "limit": 1}, {"query": "boat log"}):
+        shown = search.invoke(query)
+        assert '"The boat log. Wind' in shown
+        assert "the rest did not fit" in shown
+        assert "smaller limit" not in shown
+
+
+@pytest.mark.parametrize("tags", ["travel", {"$in": ["travel", "food"]}, {"$contains": "travel"}])
+def test_a_filter_asks_for_notes_with_a_tag(
+    memory: AgenticMemory, search_memory: BaseTool, tags: Any
+) -> None:
+    for tag in ("travel", "work"):
+        note = memory.add(f"Calvin likes {tag}", namespace="calvin")
+        run(io_of(memory).engine.patch(note.id, {"tags": [tag]}, expect={}))
+    shown = search_memory.invoke({"query": "What does Calvin like?", "filter": {"tags": tags}})
+    assert "likes travel" in shown
+    assert "likes work" not in shown

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import importlib
 import importlib.util
 import threading
 import time
@@ -14,11 +15,12 @@ import pytest
 from langchain_core.embeddings import Embeddings
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
-from langgraph.store.base import InvalidNamespaceError, PutOp
+from langgraph.store.base import BaseStore, InvalidNamespaceError, PutOp
 from typing_extensions import TypedDict
 
 from amem_integrations import AgenticMemory
 from amem_integrations.core.note import MAX_PARTS
+from amem_integrations.embedders.dense import resolve_embedder
 from amem_integrations.errors import InvalidFilterError, InvalidInputError, StoreClosedError
 from amem_integrations.langgraph import AMemStore
 from tests.langgraph.support import NS, value, without_qdrant_edge
@@ -317,6 +319,32 @@ def test_a_store_says_what_it_indexes_and_by_which_embedder(memory: AgenticMemor
     with AMemStore.from_url(index=index) as store:  # type: ignore[arg-type]
         assert store.embeddings is EMBEDDER
         assert store.index_config == {**index, "fields": ["$"]}
+
+
+# -- on a LangGraph server ---------------------------------------------------------------------
+
+PATH = "amem_integrations.langgraph.platform.open_store"
+
+
+async def test_a_server_opens_the_store_that_its_file_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, _, name = PATH.rpartition(".")
+    # As the server does it: what a module makes on demand is not found.
+    open_store = importlib.import_module(module).__dict__[name]
+    monkeypatch.delenv("AMEM_LOCATION", raising=False)
+    with pytest.raises(InvalidInputError, match="AMEM_LOCATION"):
+        async with open_store():
+            pass
+    embedder = resolve_embedder(EMBEDDER)
+    monkeypatch.setattr("amem_integrations.memory.build.resolve_embedder", lambda _: embedder)
+    monkeypatch.setenv("AMEM_LOCATION", str(tmp_path))
+    monkeypatch.setenv("AMEM_COLLECTION", "server")
+    for _ in range(2):
+        async with open_store() as store:
+            assert isinstance(store, BaseStore)
+            assert store.memory.options.collection == "server"
+            await store.aput(NS, "k", {"text": "tea"})
 
 
 # -- namespaces --------------------------------------------------------------------------------

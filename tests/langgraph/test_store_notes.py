@@ -247,6 +247,26 @@ def test_following_links_keeps_to_the_filter_and_the_namespace(linked: AMemStore
             linked.search(prefix, query="policy", hops=1)
 
 
+@pytest.mark.parametrize("hops", [0, 1])
+def test_a_filter_on_content_is_asked_of_notes_that_are_no_items(
+    memory: AgenticMemory, hops: int
+) -> None:
+    store = AMemStore(memory, formation="off")
+    memory.add("green tea", namespace=NS, key="told", formation="off")
+    store.put(NS, "item", {"content": "green tea"})
+    store.put(NS, "other", {"content": "black tea", "n": 1})
+
+    def keys(filter: dict[str, Any]) -> set[str]:
+        return {item.key for item in store.search(NS, query="tea", filter=filter, hops=hops)}
+
+    assert keys({"content": "green tea"}) == {"told", "item"}
+    assert keys({"content": {"$ne": "black tea"}}) == {"told", "item"}
+    assert keys({"content": {"$gt": "c"}, "n": {"$exists": False}}) == {"told", "item"}
+    assert keys({"$not": {"content": {"$in": ["green tea"]}}}) == {"other"}
+    assert keys({"content": {"$gt": 1}}) == keys({"content": {"$contains": "green"}}) == set()
+    assert keys({"n": 1}) == {"other"}
+
+
 @pytest.mark.parametrize(
     "options",
     [{"query": None}, {"query": " "}, {"limit": -1}, {"offset": -1}, {"hops": -1}],

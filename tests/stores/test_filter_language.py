@@ -44,7 +44,7 @@ from amem_integrations.stores.filters.match import parse
         ({"speaker": 5}, ["speaker", "a string"]),
         ({"speaker": {"$contains": "A"}}, ["$contains", "speaker", "text"]),
         ({"speaker": {"$gt": 1}}, ["$gt", "a string"]),
-        ({"tags": "db"}, ["tags", "$contains"]),
+        ({"tags": 1}, ["tags", "a string", "list of strings"]),
         ({"tags": [1]}, ["tags", "list of strings"]),
         ({"tags": {"$contains": 1}}, ["$contains", "a string"]),
         ({"tags": {"$gt": "a"}}, ["$gt", "tags", "$contains"]),

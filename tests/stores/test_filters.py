@@ -105,6 +105,10 @@ def test_fields_that_are_optional_and_fields_that_are_lists() -> None:
     assert meets({"tags": ["a", "b"], "keywords": {"$in": [["x"], []]}}, tags=("a", "b"))
     assert not meets({"tags": ["b", "a"]}, tags=("a", "b"))
     assert meets({"tags": {"$contains": "db"}}, tags=("db", "cache"))
+    for met in ("db", {"$in": ["x", "db"]}, {"$in": [["x"], "db"]}, {"$ne": "x"}, {"$nin": ["x"]}):
+        assert meets({"tags": met}, tags=("db", "cache")), met
+    for unmet in ("d", {"$in": ["x"]}, {"$in": []}, {"$ne": "db"}, {"$nin": ["x", "db"]}):
+        assert not meets({"tags": unmet}, tags=("db", "cache")), unmet
     assert not meets({"tags": {"$contains": "d"}}, tags=("db", "cache"))
     assert meets({"source_id": "turn"}, source_id="turn")
     assert meets({"source_id": {"$exists": False}})

@@ -16,7 +16,9 @@ a dot, or is empty, is reached by a tuple: `{("metadata", "a.b"): 1}`. Paths lea
 objects only, never into arrays.
 
 *Equality* is JSON's: 1 equals 1.0; true, "1" and [1] do not; arrays and objects are compared
-whole. `$contains` asks whether an array has an element; it does not search in text.
+whole. Only of tags and keywords, a string means the lists that hold it: `{"tags": "db"}`,
+`{"tags": {"$in": ["db", "cache"]}}`. `$contains` asks whether an array has an element; it does
+not search in text.
 
 *Missing.* A field that is not there meets no test but `{"$exists": False}`. So `$ne` and
 `$nin` need the field to be there, as they do in LangGraph's Postgres and SQLite stores;
@@ -169,12 +171,14 @@ ANYTHING = And(())
 # -- reading ------------------------------------------------------------------------------------
 
 
-def parse(written: Mapping[Any, Any] | None) -> Filter:
-    """The tree of a filter; None and {} are met by every note.
+def parse(written: Mapping[Any, Any] | Filter | None) -> Filter:
+    """The tree of a filter; None and {} are met by every note. A tree is returned as it is.
 
     Raises InvalidFilterError for an unknown field or operator, an operand of the wrong type,
     nesting beyond MAX_DEPTH or more than MAX_TESTS tests.
     """
+    if isinstance(written, Filter):
+        return written
     tree = ANYTHING if written is None else _filter(written, 1)
     if (tests := count_tests(tree)) > MAX_TESTS:
         raise InvalidFilterError(
@@ -296,6 +300,8 @@ def _test(field: Field, operator: Operator, operand: Any) -> Filter:
             f"{operator} cannot be asked of {field}, which holds {field.kind.value}. "
             f"It takes {', '.join(allowed)}."
         )
+    if field.kind is Kind.TERMS and operator in _EQUALITY[:4]:
+        return _terms_test(field, operator, operand)
     match operator:
         case Operator.EXISTS:
             if not isinstance(operand, bool):
@@ -318,6 +324,19 @@ def _test(field: Field, operator: Operator, operand: Any) -> Filter:
             return Compare(field, operator, _bound(field, operator, operand))
 
 
+def _terms_test(field: Field, operator: Operator, operand: Any) -> Filter:
+    """Whether a list has one of the terms asked for, or equals one of the lists."""
+    several = operator in (Operator.IN, Operator.NIN)
+    tests: list[Filter] = []
+    for item in _list(operator, operand) if several else [operand]:
+        if isinstance(item, str):
+            tests.append(Contains(field, _json(field, operator, item)))
+        else:
+            tests.append(OneOf(field, frozenset((_value(field, operator, item),))))
+    found = tests[0] if len(tests) == 1 else Or(tuple(tests))
+    return found if operator in (Operator.EQ, Operator.IN) else Negation(found)
+
+
 def _values(field: Field, operator: Operator, operand: Any) -> frozenset[Any]:
     return frozenset(_value(field, operator, item) for item in _list(operator, operand))
 
@@ -330,8 +349,7 @@ def _value(field: Field, operator: Operator, operand: Any) -> Any:
         case Kind.STATUS if operand not in tuple(Status):
             raise _wrong(field, operator, f"one of {', '.join(Status)}", operand)
         case Kind.TERMS if not _is_terms(operand):
-            expected = 'a list of strings (for one of them: {"$contains": "..."})'
-            raise _wrong(field, operator, expected, operand)
+            raise _wrong(field, operator, "a string, or a list of strings", operand)
         case Kind.INTEGER if isinstance(operand, bool) or not isinstance(operand, int | float):
             raise _wrong(field, operator, "a number", operand)
         case Kind.TIME:
