@@ -5,12 +5,12 @@ them, as reading payloads costs more than finding the notes.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import fsum
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from amem_integrations.core.engine import Point, Query, Scored, SparseVector, Vector
 from amem_integrations.core.filters import Any as AnyOf
@@ -26,6 +26,8 @@ from amem_integrations.recall.signals import (
     score_lists,
 )
 from amem_integrations.stores.codec import moment, within
+
+Payloads: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 # How many of the best notes are joined with the turns around them.
 _PLACED = 48
@@ -49,14 +51,27 @@ def fuse(signals: Mapping[str, Mapping[str, float]], weights: Mapping[str, float
     signals: by name, a value of 0 or more for each note.
     Adding scores keeps how much better the best is, which adding ranks (RRF) throws away.
     """
+    return _in_order(_add(signals, weights).values())
+
+
+def _add(
+    signals: Mapping[str, Mapping[str, float]],
+    weights: Mapping[str, float],
+    among: Collection[str] | None = None,
+) -> dict[str, Ranked]:
+    """The notes that some signal knows, by id, or those of them that are `among` these."""
     whys: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for name, values in signals.items():
         weight = weights[name]
-        for id, value in values.items():
-            why = whys[id]
+        for id in values if among is None else values.keys() & among:
+            why, value = whys[id], values[id]
             if weight and value:
                 why[name] = weight * value
-    return _in_order(Ranked(id, fsum(why.values()), why) for id, why in whys.items())
+    return {id: _ranked(id, why) for id, why in whys.items()}
+
+
+def _ranked(id: str, why: dict[str, float]) -> Ranked:
+    return Ranked(id, fsum(why.values()), why)
 
 
 def _in_order(ranked: Iterable[Ranked]) -> list[Ranked]:
@@ -169,22 +184,24 @@ def _by_speaker(scope: Scope, question: Question) -> list[tuple[float, Condition
 class Ranking:
     """All notes that were found, best first.
 
-    points: those that were read already. skipped: the places of turns that were not looked at, as
-    they cannot be among the first notes.
+    points: those that were read already. skipped: what the turns around say for a note, by its
+    place; of places that were not looked at, as no note there can be among the first.
     """
 
     ranked: list[Ranked]
-    points: Mapping[str, Point]
-    evidence: Evidence
-    skipped: frozenset[int] = frozenset()
+    question: Question
+    points: Mapping[str, Point] = field(default_factory=dict[str, Point])
+    skipped: Mapping[int, Mapping[str, float]] = field(
+        default_factory=dict[int, Mapping[str, float]]
+    )
 
-    def of_skipped(self, points: Iterable[Point], options: RecallOptions) -> list[Ranked]:
-        """Rank those of `points` that stand at skipped places, as if these had been looked at."""
-        payloads = {p.id: p.payload for p in points if p.payload.get("place") in self.skipped}
-        evidence = _with_turns(self.evidence, payloads)
-        return [
-            found for found in fuse(score_lists(evidence), options.weights) if found.id in payloads
-        ]
+    def of_skipped(self, payloads: Payloads, options: RecallOptions) -> Iterator[Ranked]:
+        """Rank those that stand at skipped places, as if these had been looked at."""
+        there = {id: p for id, p in payloads.items() if p.get("place") in self.skipped}
+        own = _by_payload(there, self.question, options)
+        for id, payload in there.items():
+            if why := {**self.skipped[payload["place"]], **own.get(id, {})}:
+                yield _ranked(id, why)
 
 
 async def rank_notes(
@@ -203,68 +220,72 @@ async def rank_notes(
     first: how many places of the ranking must be right; None for all.
     """
     evidence, weights = lists.evidence, options.weights
-    alone = fuse(score_lists(evidence), weights)
+    ranked = _add(score_lists(evidence), weights)
+    alone = _in_order(ranked.values())
     by_words = bool(options.words and evidence.bm25)
     if not (by_words or (options.reply and evidence.meanings)):
-        return Ranking(alone, {}, evidence)
+        return Ranking(alone, question)
     best = [found.id for found in alone[: max(_PLACED, most)]]
     turns = Turns({id: lists.places[id] for id in best if id in lists.places})
     missing = turns.missing_beside(best[: options.expand_best]) if by_words else set[int]()
     # Turns around the best that were listed themselves.
-    turns = Turns({**turns, **{id: n for id, n in lists.places.items() if n in missing}})
-    evidence = replace(evidence, turns=turns, about=question.about)
-    points: dict[str, Point] = {}
+    turns |= {id: place for id, place in lists.places.items() if place in missing}
+    # Of notes that were not listed, the turns around say what they say of any at that place.
+    unlisted = {f"place {place}": place for place in missing}
+    beside = replace(evidence, turns=Turns({**turns, **unlisted}))
+    joined = _add(score_lists(beside), weights, beside.turns)
+    there = {
+        place: joined.pop(name).why if name in joined else {} for name, place in unlisted.items()
+    }
+    ranked |= joined
     wanted = missing
     if missing and first is not None:
-        ranked = _joined(evidence, alone, weights)
-        wanted = _promising(evidence, missing, ranked[first - 1 : first], options)
-        best = [found.id for found in ranked[:first]]
+        leading = _in_order(ranked.values())[:first]
+        best = [found.id for found in leading]
+        if len(leading) == first:
+            wanted = _promising(there, leading[-1].score, question, options)
+    points: dict[str, Point] = {}
     if wanted:
         # Turns of other speakers too: they say what the turns asked for are about.
         points = await _read_with_turns(io, scope, best[:_PLACED], wanted)
-        evidence = _with_turns(evidence, {id: point.payload for id, point in points.items()})
-    ranked = _joined(evidence, alone, weights)
-    return Ranking(ranked, points, evidence, frozenset(missing - wanted))
-
-
-def _joined(
-    evidence: Evidence, alone: Sequence[Ranked], weights: Mapping[str, float]
-) -> list[Ranked]:
-    """Notes with a turn by all signals; the others by what they have alone."""
-    turns = evidence.turns or Turns({})
-    joined = [found for found in fuse(score_lists(evidence), weights) if found.id in turns]
-    return _in_order([*joined, *(found for found in alone if found.id not in turns)])
+        payloads = {id: point.payload for id, point in points.items()}
+        own = _by_payload(payloads, question, options)
+        for id, place in _places(payloads).items():
+            why = ranked[id].why if id in turns else there.get(place, {})
+            if id in ranked or why or id in own:
+                ranked[id] = _ranked(id, {**why, **own.get(id, {})})
+    skipped = {place: there[place] for place in missing - wanted}
+    return Ranking(_in_order(ranked.values()), question, points, skipped)
 
 
 def _promising(
-    evidence: Evidence, places: Iterable[int], last: Sequence[Ranked], options: RecallOptions
+    there: Mapping[int, Mapping[str, float]],
+    least: float,
+    question: Question,
+    options: RecallOptions,
 ) -> set[int]:
-    """Those of the places whose notes can have the score of the last note at least."""
-    if not last:
-        return set(places)
-    names = {f"place {place}": place for place in places}
-    turns = Turns({**(evidence.turns or {}), **names})
-    asked = dict.fromkeys(names, max(evidence.about.values(), default=0.0))
-    assumed = replace(evidence, turns=turns, speakers={**evidence.speakers, **asked})
-    gain = options.date if evidence.days else 0.0
-    found = fuse(score_lists(assumed), options.weights)
-    scores = {names[note.id]: note.score for note in found if note.id in names}
+    """Those of the places at which a note can have `least` as its score."""
+    own = options.speaker * max(question.about.values(), default=0.0)
+    own += options.date if question.days else 0.0
     # A little less: sums of the same numbers may differ in their last digits.
-    least = last[0].score - gain - 1e-9
-    return {place for place in names.values() if scores.get(place, 0.0) >= least}
+    least -= own + 1e-9
+    return {place for place, why in there.items() if fsum(why.values()) >= least}
 
 
-def _with_turns(evidence: Evidence, payloads: Mapping[str, Mapping[str, Any]]) -> Evidence:
-    """The evidence with what is known of more notes."""
-    about = evidence.about
+def _by_payload(
+    payloads: Payloads, question: Question, options: RecallOptions
+) -> dict[str, dict[str, float]]:
+    """What the signals say of notes by who said them, and when."""
+    about = question.about
     spoken = [(id, payload.get("speaker", "")) for id, payload in payloads.items()]
-    asked = {id: about[speaker] for id, speaker in spoken if speaker in about}
-    return replace(
-        evidence,
-        turns=Turns({**(evidence.turns or {}), **_places(payloads)}),
-        speakers={**evidence.speakers, **asked},
-        moments={**evidence.moments, **_moments(payloads)} if evidence.days else {},
+    evidence = Evidence(
+        speakers={id: about[speaker] for id, speaker in spoken if speaker in about},
+        days=question.days,
+        moments=_moments(payloads) if question.days else {},
     )
+    return {
+        found.id: found.why for found in _add(score_lists(evidence), options.weights).values()
+    }
 
 
 async def _read_with_turns(
@@ -277,11 +298,11 @@ async def _read_with_turns(
     return {point.id: point for point in await io.engine.scroll(where, limit=limit)}
 
 
-def _places(payloads: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+def _places(payloads: Payloads) -> dict[str, int]:
     return {id: payload["place"] for id, payload in payloads.items() if "place" in payload}
 
 
-def _moments(payloads: Mapping[str, Mapping[str, Any]]) -> dict[str, datetime]:
+def _moments(payloads: Payloads) -> dict[str, datetime]:
     """When each note was said, on its own clock; if that is not known, when it was stored."""
     return {
         id: on_clock(

@@ -56,7 +56,7 @@ async def follow_links(
             io, scope, [notes[id] for id in sources], vector, options.fan_out
         )
         wanted = {scored.id: scored.payload for scored in linked if scored.id not in notes}
-        unseen = (Point(id, dict(payload)) for id, payload in wanted.items() if id not in ranked)
+        unseen = {id: payload for id, payload in wanted.items() if id not in ranked}
         for found in ranking.of_skipped(unseen, options):
             ranked[found.id], own[found.id] = found, found.score
         if hop == hops - 1:

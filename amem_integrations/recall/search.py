@@ -19,9 +19,9 @@ from amem_integrations.core.namespace import Namespace
 from amem_integrations.core.note import Note, as_aware, as_utc
 from amem_integrations.core.values import readable
 from amem_integrations.errors import InvalidInputError
-from amem_integrations.recall.fusion import Ranking, fuse, list_notes, rank_notes
+from amem_integrations.recall.fusion import Lists, Ranking, fuse, list_notes, rank_notes
 from amem_integrations.recall.links import follow_links, hit_order
-from amem_integrations.recall.query import Believe, Question, Scope, read_question, scope_of
+from amem_integrations.recall.query import Believe, Scope, read_question, scope_of
 from amem_integrations.recall.relevance import covered_by, measure_relevance
 from amem_integrations.recall.rerank import (
     Reranking,
@@ -111,11 +111,11 @@ async def search(
         lists = await list_notes(io, scope, question, vector, terms, depth, options)
         first = max(places, _READ)
         ranking = await rank_notes(io, scope, lists, question, places, options, first=first)
-        hits = await _read_best(io, scope, ranking, places, known, same, question, options)
+        hits = await _read_best(io, scope, ranking, lists, places, known, same, options)
         if ranking.skipped and (len(hits) < first or _is_crowded(hits, k, same, options)):
             # Some of the first notes make way for others, so that all of them count.
             ranking = await rank_notes(io, scope, lists, question, places, options)
-            hits = await _read_best(io, scope, ranking, places, known, same, question, options)
+            hits = await _read_best(io, scope, ranking, lists, places, known, same, options)
         if depth == total or lists.are_complete:
             break
         crowded = depth == shortest and _is_crowded(hits, k, same, options)
@@ -161,10 +161,10 @@ async def _read_best(
     io: IO,
     scope: Scope,
     ranking: Ranking,
+    lists: Lists,
     k: int,
     known: dict[str, Note | None],
     same: dict[str, Same],
-    question: Question,
     options: RecallOptions,
 ) -> list[Hit]:
     """Return at least the first `k` notes that may be returned, scored by their texts too.
@@ -172,7 +172,7 @@ async def _read_best(
     If the ranking skipped turns, these are the first of it only. known: notes that were read
     before. same: see `fold_duplicates`.
     """
-    points, meanings = ranking.points, ranking.evidence.meanings
+    points, question = ranking.points, ranking.question
     wanted = max(k, _READ)
     ranked = ranking.ranked[:wanted] if ranking.skipped else ranking.ranked
     hits: list[Hit] = []
@@ -195,7 +195,7 @@ async def _read_best(
             if note is not None:
                 hits.append(Hit(note, found.score, found.why))
     evidence = Evidence(
-        meanings=meanings if options.meaning else {},
+        meanings=lists.evidence.meanings if options.meaning else {},
         about=question.about,
         now=question.now,
         notes={hit.note.id: hit.note for hit in hits},

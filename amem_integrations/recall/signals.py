@@ -41,29 +41,19 @@ _ASKS = re.compile(r"[?？؟][\s\"')”’」）]*$")
 class Turns(dict[str, int]):
     """The place (`codec.place_of`) of each note by id; a turn of several notes is one place."""
 
-    def __init__(self, places: Mapping[str, int]) -> None:
-        super().__init__(places)
-        self._at: dict[int, tuple[str, ...]] = {}
-        for id, place in places.items():
-            self._at[place] = (*self._at.get(place, ()), id)
-
-    def beside(self, id: str, offset: int) -> tuple[str, ...]:
-        """The notes that come so many turns later in the same session."""
-        place = self.get(id)
-        return () if place is None else self._at.get(place + offset, ())
-
     def best_at(self, values: Mapping[str, float]) -> dict[int, float]:
         """The greatest value at each place: dividing a turn does not raise it."""
         best: dict[int, float] = {}
-        for id, place in self.items():
-            if id in values:
-                best[place] = max(values[id], best.get(place, 0.0))
+        for id in values.keys() & self:
+            place, value = self[id], values[id]
+            if value > best.get(place, 0.0):
+                best[place] = value
         return best
 
     def missing_beside(self, ids: Iterable[str]) -> set[int]:
         """The places around the notes `ids` at which no note is known."""
         places = {self[id] + offset for id in ids if id in self for offset in OFFSETS}
-        return places - self._at.keys()
+        return places.difference(self.values())
 
 
 @dataclass(frozen=True)

@@ -111,8 +111,6 @@ def test_a_longer_note_can_say_more_up_to_a_length() -> None:
 def test_the_places_around_notes_that_nothing_listed_stands_at() -> None:
     turns = Turns({"a": at(1), "b": at(2)})
     assert turns.missing_beside(["a", "c"]) == {at(-1), at(0), at(3)}
-    assert turns.beside("a", 1) == ("b",)
-    assert turns.beside("c", 1) == ()
 
 
 def test_a_turn_of_several_notes_counts_as_its_best_to_those_around_it() -> None:
