@@ -283,9 +283,7 @@ def _by_payload(
         days=question.days,
         moments=_moments(payloads) if question.days else {},
     )
-    return {
-        found.id: found.why for found in _add(score_lists(evidence), options.weights).values()
-    }
+    return {found.id: found.why for found in _add(score_lists(evidence), options.weights).values()}
 
 
 async def _read_with_turns(

@@ -7,6 +7,7 @@ every call, so there is nothing to wait for, and no method ever suspends.
 import weakref
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
+from uuid import UUID
 
 import qdrant_edge as edge
 
@@ -54,11 +55,21 @@ class EdgeEngine:
             check_query(query, self._dimension)
         request = edge.QueryBatchRequest(_requests(queries))
         with self._open().use() as opened:
-            lists = opened.query_batch(request)
+            # The engine makes a UUID each time that `id` is read: half of what a hit costs.
+            lists = [
+                [(cast("UUID", hit.id), hit) for hit in hits]
+                for hits in opened.query_batch(request)
+            ]
             numbers = _numbers(opened, queries, lists)
+        ids = {id.int: id for hits in lists for id, _ in hits}
+        texts = {number: str(id) for number, id in ids.items()}
         return [
-            [_scored(hit, query.fields, numbers) for hit in hits]
+            [
+                Scored(texts[id.int], hit.score, hit.payload or indexed.get(id.int, {}))
+                for id, hit in hits
+            ]
             for query, hits in zip(queries, lists, strict=True)
+            for indexed in [numbers.get(query.fields or (), {})]
         ]
 
     async def scroll(
@@ -222,38 +233,32 @@ def point_of(record: edge.Record) -> Point:
     )
 
 
-def _scored(
-    hit: edge.ScoredPoint,
-    fields: Sequence[str] | None,
-    numbers: Mapping[str, Mapping[str, Any]],
-) -> Scored:
-    id = str(hit.id)
-    if hit.payload or not fields:
-        return Scored(id, hit.score, hit.payload or {})
-    found = numbers.get(id, {})
-    return Scored(id, hit.score, {name: found[name] for name in fields if name in found})
-
-
 def _numbers(
-    opened: edge.EdgeShard, queries: Sequence[Query], lists: Sequence[Sequence[edge.ScoredPoint]]
-) -> dict[str, dict[str, Any]]:
-    """The indexed numbers that queries want of their matches: read from the index, not the disk."""
-    wanted: dict[str, set[str]] = {}
+    opened: edge.EdgeShard,
+    queries: Sequence[Query],
+    lists: Sequence[Sequence[tuple[UUID, edge.ScoredPoint]]],
+) -> dict[tuple[str, ...], dict[int, dict[str, Any]]]:
+    """The indexed numbers that queries want of their matches, by fields and ids.
+
+    They are read from the index, as a payload is read from the disk.
+    """
+    wanted: dict[tuple[str, ...], dict[int, UUID]] = {}
     for query, hits in zip(queries, lists, strict=True):
         if query.fields and _are_numbers(query.fields):
-            for name in query.fields:
-                wanted.setdefault(name, set()).update(str(hit.id) for hit in hits)
-    found: dict[str, dict[str, Any]] = {}
-    for name, some in wanted.items():
-        request = edge.ScrollRequest(
-            limit=len(some),
-            filter=_MODELS.compile(HasId(tuple(some))),
-            with_payload=False,
-            order_by=edge.OrderBy(name, edge.Direction.Asc, None),
-        )
-        records, _ = opened.scroll(request) if some else ([], None)
-        for record in records:
-            found.setdefault(str(record.id), {})[name] = record.order_value
+            wanted.setdefault(query.fields, {}).update((id.int, id) for id, _ in hits)
+    found: dict[tuple[str, ...], dict[int, dict[str, Any]]] = {}
+    for fields, some in wanted.items():
+        payloads = found[fields] = {number: {} for number in some}
+        among = edge.Filter(must=[edge.HasIdCondition(set(some.values()))])
+        for name in fields if some else ():
+            order = edge.OrderBy(name, edge.Direction.Asc, None)
+            records, _ = opened.scroll(
+                edge.ScrollRequest(
+                    limit=len(some), filter=among, with_payload=False, order_by=order
+                )
+            )
+            for record in records:
+                payloads[cast("UUID", record.id).int][name] = record.order_value
     return found
 
 
