@@ -7,6 +7,7 @@ recall, calls `drop`, so that no object over the same store shows them again.
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 from weakref import WeakMethod, WeakValueDictionary
 
@@ -15,8 +16,9 @@ from amem_integrations.core.namespace import Namespace
 Drop: TypeAlias = Callable[[Namespace, Collection[str]], None]
 """Drops what is kept of a namespace of which notes went; ids: which ones, empty for all."""
 
-
 _MOST_SESSIONS = 4096
+_MOST_NAMESPACES = 4096
+_SPEAKERS_KEPT = timedelta(seconds=10)
 
 
 class Sequences:
@@ -50,11 +52,53 @@ class Sequences:
                 del self._last[key]
 
 
+class Speakers:
+    """Who speaks in each namespace, by its encoded name; thread-safe.
+
+    Kept until this process writes there, and for seconds only: other processes may write as well,
+    and notes expire.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, tuple[datetime, Collection[str]]] = OrderedDict()
+        self._drops = 0
+
+    @property
+    def drops(self) -> int:
+        """How often something was dropped; read it before speakers are looked up."""
+        return self._drops
+
+    def get(self, namespace: str, now: datetime) -> Collection[str] | None:
+        """Return the speakers of a namespace, or None if they have to be looked up."""
+        with self._lock:
+            at, speakers = self._kept.get(namespace, (now, None))
+        return speakers if timedelta(0) <= now - at < _SPEAKERS_KEPT else None
+
+    def keep(self, namespace: str, speakers: Collection[str], now: datetime, drops: int) -> None:
+        """Keep speakers that were looked up, unless something was dropped since `drops`."""
+        with self._lock:
+            if drops == self._drops:
+                self._kept[namespace] = now, speakers
+                while len(self._kept) > _MOST_NAMESPACES:
+                    self._kept.popitem(last=False)
+
+    def drop(self, namespace: str | None = None) -> None:
+        """Drop the speakers of a namespace; None for all."""
+        with self._lock:
+            self._drops += 1
+            if namespace is None:
+                self._kept.clear()
+            else:
+                self._kept.pop(namespace, None)
+
+
 class Caches:
     """The caches over one store, held weakly; safe to use from any thread."""
 
     def __init__(self) -> None:
         self.sequences = Sequences()
+        self.speakers = Speakers()
         self._lock = threading.Lock()
         self._all: set[WeakMethod[Any]] = set()
         self._drops = 0
@@ -76,6 +120,7 @@ class Caches:
     def drop(self, namespace: Namespace, ids: Collection[str] = ()) -> None:
         """Drop what is kept of notes of a namespace. ids: of which; empty for all."""
         self.sequences.drop(namespace)
+        self.speakers.drop()
         with self._lock:
             self._drops += 1
             found = [cache() for cache in self._all]

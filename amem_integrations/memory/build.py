@@ -132,9 +132,9 @@ class MemoryParts:
                 sparse.name,
             )
         caches = _caches(options, self.store)
-        engine = LiveEngine(self.store.sync, now.peek)
+        engine = LiveEngine(self.store.sync, now.peek, caches.speakers)
         same = self.store.asynchronous is self.store.sync
-        awaited = engine if same else LiveEngine(self.store.asynchronous, now.peek)
+        awaited = engine if same else LiveEngine(self.store.asynchronous, now.peek, caches.speakers)
         self.sync = SyncIO(engine, sparse, embedder, chat_model, now, caches)
         self.asynchronous = AsyncIO(awaited, sparse, embedder, chat_model, now, caches)
         recalls = Recalls()

@@ -170,8 +170,11 @@ def same_as(note: Note) -> Same:
     text = note.content
     if len(text) <= _MAX_CHARS:
         plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
-        words = (word.lstrip(_BEFORE).rstrip(_AFTER) for word in plain.casefold().split())
-        text = " ".join(word for word in words if word not in _HOLLOW) or text
+        words = [
+            word if word.isalnum() else word.lstrip(_BEFORE).rstrip(_AFTER)
+            for word in plain.casefold().split()
+        ]
+        text = " ".join([word for word in words if word not in _HOLLOW]) or text
     return note.speaker, text
 
 

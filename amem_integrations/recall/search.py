@@ -15,7 +15,7 @@ from amem_integrations.core.engine import Query
 from amem_integrations.core.filters import Condition
 from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO
-from amem_integrations.core.namespace import Namespace
+from amem_integrations.core.namespace import Namespace, encode
 from amem_integrations.core.note import Note, as_aware, as_utc
 from amem_integrations.core.values import readable
 from amem_integrations.errors import InvalidInputError
@@ -91,8 +91,9 @@ async def search(
     scope = replace(scope_of(namespace, filter, at), believe=believe)
     if k == 0:
         return []
-    speakers = await _speakers(io, namespace) if options.speaker else ()
-    asked = io.now() if at is None else as_aware(at)
+    now = io.now()
+    speakers = await _speakers(io, namespace, now) if options.speaker else ()
+    asked = now if at is None else as_aware(at)
     moment = as_utc(asked)
     question = read_question(query, speakers, asked)
     vector = await io.embed_query(question.text[:MAX_EMBEDDED_CHARS])
@@ -146,10 +147,15 @@ async def search(
     return [hit for hit in rated if (hit.relevance or 0.0) >= options.min_relevance]
 
 
-async def _speakers(io: IO, namespace: Namespace) -> Collection[str]:
-    where = within(namespace)
-    counts = await io.engine.facet("speaker", where, limit=_MOST_SPEAKERS, exact=False)
-    return counts.keys()
+async def _speakers(io: IO, namespace: Namespace, now: datetime) -> Collection[str]:
+    kept, name = io.caches.speakers, encode(namespace)
+    drops, speakers = kept.drops, kept.get(name, now)
+    if speakers is None:
+        where = within(namespace)
+        counts = await io.engine.facet("speaker", where, limit=_MOST_SPEAKERS, exact=False)
+        speakers = counts.keys()
+        kept.keep(name, speakers, now, drops)
+    return speakers
 
 
 def _is_crowded(hits: Sequence[Hit], k: int, same: dict[str, Same], options: RecallOptions) -> bool:

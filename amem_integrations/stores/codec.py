@@ -99,6 +99,13 @@ def fields_of(record: type) -> tuple[Field, ...]:
     return tuple(found)
 
 
+@cache
+def _by_reading(record: type) -> tuple[list[tuple[str, str]], list[Field]]:
+    """The name and key of each field that is read as it is, and the other fields."""
+    plain = {f.name: f.key for f in fields_of(record) if f.type.is_plain and f.implied is None}
+    return [*plain.items()], [f for f in fields_of(record) if f.name not in plain]
+
+
 class Codec:
     """Dataclasses as JSON and back, by their annotations. This is the form of payloads.
 
@@ -146,18 +153,17 @@ class Codec:
 
     def read_fields(self, record: type, data: Any, known: Mapping[Any, Any], where: str) -> Any:
         """The record in a JSON object; known: the values that are implied, by mark."""
-        found: dict[str, Any] = {}
-        for field in fields_of(record):
+        plain, others = _by_reading(record)
+        found = {name: data[key] for name, key in plain if key in data}
+        for field in others:
             if field.implied is not None:
                 found[field.name] = known[field.implied]
             elif field.key in data:
-                kind, value = field.type, data[field.key]
-                found[field.name] = value if kind.is_plain else self.read(kind, value, known, where)
+                found[field.name] = self.read(field.type, data[field.key], known, where)
         return record(**found)
 
     def read(self, kind: Type, data: Any, known: Mapping[Any, Any], where: str = "") -> Any:
-        empty = data is None and kind.optional
-        if empty:
+        if data is None and kind.optional:
             return None
         if kind.base is tuple:
             return self.read_items(kind.item, data, known, where)
@@ -169,10 +175,8 @@ class Codec:
 
     def read_items(self, item: Type, data: Any, known: Mapping[Any, Any], where: str) -> Any:
         if item.is_record:
-            return tuple(self.read_fields(item.base, each, known, where) for each in data)
-        return (
-            tuple(data) if item.is_plain else tuple(self.read_leaf(item, each, "") for each in data)
-        )
+            return tuple([self.read_fields(item.base, each, known, where) for each in data])
+        return tuple(data if item.is_plain else [self.read_leaf(item, each, "") for each in data])
 
     def read_mapping(self, item: Type, data: Any, known: Mapping[Any, Any], where: str) -> Any:
         return {

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
+from amem_integrations.core.caches import Speakers
 from amem_integrations.core.engine import Engine, Fields, Point, Query, Scored
 from amem_integrations.core.filters import Condition, Not, Range, both
 from amem_integrations.core.io import IO, SyncIO
@@ -41,11 +42,13 @@ class LiveEngine:
 
     whole: the engine with everything that is stored.
     now: the time, without any effect on the times that are told later.
+    speakers: what is kept of who speaks where; a write drops it.
     """
 
-    def __init__(self, whole: Engine, now: Callable[[], datetime]) -> None:
+    def __init__(self, whole: Engine, now: Callable[[], datetime], speakers: Speakers) -> None:
         self.whole = whole
         self._now = now
+        self._speakers = speakers
 
     @property
     def exclusive(self) -> bool:
@@ -95,7 +98,10 @@ class LiveEngine:
         return await self.whole.facet(key, self._live(where), limit=limit, exact=exact)
 
     async def insert(self, points: Sequence[Point]) -> frozenset[str]:
-        return await self.whole.insert(points)
+        try:
+            return await self.whole.insert(points)
+        finally:
+            self._drop_speakers(points)
 
     async def commit(
         self,
@@ -105,7 +111,10 @@ class LiveEngine:
         present: Collection[str] = (),
         new: Sequence[Point] = (),
     ) -> frozenset[str]:
-        return await self.whole.commit(points, expect=expect, present=present, new=new)
+        try:
+            return await self.whole.commit(points, expect=expect, present=present, new=new)
+        finally:
+            self._drop_speakers([*points, *new])
 
     async def patch(
         self, id: str, payload: Mapping[str, Any], *, expect: Fields | None = None
@@ -113,13 +122,20 @@ class LiveEngine:
         await self.whole.patch(id, payload, expect=expect)
 
     async def delete(self, where: Condition) -> None:
-        await self.whole.delete(where)
+        try:
+            await self.whole.delete(where)
+        finally:
+            self._speakers.drop()
 
     async def flush(self) -> None:
         await self.whole.flush()
 
     async def close(self) -> None:
         await self.whole.close()
+
+    def _drop_speakers(self, points: Sequence[Point]) -> None:
+        for namespace in {point.payload["ns"] for point in points if "ns" in point.payload}:
+            self._speakers.drop(namespace)
 
     def _live(self, where: Condition) -> Condition:
         return both(where, Not(expired(self._now())))

@@ -71,13 +71,12 @@ async def with_links(io: IO, notes: Sequence[Note]) -> list[Note]:
     if not notes:
         return []
     owners = [note.id for note in notes]
-    targets = {link.to for note in notes for link in note.outgoing}.difference(owners)
-    ends: tuple[Condition, ...] = (match("link_ids", *owners),)
-    if targets:
-        ends += (ids(sorted(targets)),)
-    points = await load_points(io, within(notes[0].namespace, AnyOf(ends)), fields=("links",))
-    known = {*owners, *(point.id for point in points)}
-    incoming = _links_to(set(owners), points)
+    namespace = notes[0].namespace
+    incoming = await backlinks(io, namespace, owners)
+    linked = {link.source for links in incoming.values() for link in links}
+    # Of the others it matters only that they are there; a payload takes long to read.
+    targets = {link.to for note in notes for link in note.outgoing}.difference(owners, linked)
+    known = {*owners, *linked, *await existing(io, sorted(targets), namespace)}
     return [
         replace(
             note,
