@@ -112,6 +112,24 @@ class EngineContract(ABC):
         [[hit]] = await engine.query([Query(EAST, EVERYTHING, 1, fields=None)])
         assert hit.payload["content"] == "tea"
 
+    async def test_the_numbers_of_a_match_are_those_of_its_last_write(self, engine: Engine) -> None:
+        async def found() -> list[dict[str, Any]]:
+            query = Query(EAST, EVERYTHING, 2, fields=("sequence", "place"))
+            [hits] = await engine.query([query])
+            return [dict(hit.payload) for hit in hits]
+
+        await engine.insert([_point(1, EAST, sequence=1, place=7)])
+        for _ in range(2):
+            assert await found() == [{"sequence": 1, "place": 7}]
+        await engine.patch(_id(1), {"sequence": 2})
+        assert await found() == [{"sequence": 2, "place": 7}]
+        await engine.commit([_point(1, EAST, sequence=3)], expect={_id(1): {"version": 1}})
+        assert await found() == [{"sequence": 3}]
+        await engine.delete(EVERYTHING)
+        assert await found() == []
+        await engine.insert([_point(1, EAST, place=9)])
+        assert await found() == [{"place": 9}]
+
     async def test_sparse_queries_find_shared_terms(self, engine: Engine) -> None:
         await engine.insert([_point(1, EAST, terms=(1, 2)), _point(2, EAST, terms=(2,))])
         await engine.insert([_point(3, EAST, terms=(5,))])

@@ -70,9 +70,21 @@ def trace(memory: AgenticMemory, query: str, **settings: Any) -> tuple[list[str]
 def test_a_search_takes_at_most_five_calls_of_the_engine(
     memory: AgenticMemory, query: str, settings: dict[str, Any]
 ) -> None:
+    memory.search("Which cache?")
     calls, _ = trace(memory, query, **settings)
-    assert calls[:2] == ["facet", "query"]
+    assert calls[0] == "query"
     assert len(calls) <= 5
+
+
+def test_who_speaks_is_asked_once_until_a_note_is_written() -> None:
+    with open_memory() as memory:
+        memory.add("The cache is slow", speaker="Ada")
+        assert trace(memory, "Who?")[0][0] == "facet"
+        assert "facet" not in trace(memory, "Who?")[0]
+        memory.add("The kettle is slow", speaker="Bea", namespace="other")
+        assert "facet" not in trace(memory, "Who?")[0]
+        memory.add("The cache is quick", speaker="Bea")
+        assert trace(memory, "Who?")[0][0] == "facet"
 
 
 def test_a_search_comes_through_at_most_twelve_modules_above_the_tools() -> None:

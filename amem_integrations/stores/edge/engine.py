@@ -27,6 +27,8 @@ from amem_integrations.stores.filters.compile import Models
 
 DENSE, QUESTIONS, SPARSE = "dense", "questions", "bm25"
 _DELETED_AT_ONCE = 10_000
+# So many of each indexed number are kept; they take some 17 MB.
+_MOST_NUMBERS = 100_000
 
 
 class EdgeEngine:
@@ -60,17 +62,38 @@ class EdgeEngine:
                 [(cast("UUID", hit.id), hit) for hit in hits]
                 for hits in opened.query_batch(request)
             ]
-            numbers = _numbers(opened, queries, lists)
-        ids = {id.int: id for hits in lists for id, _ in hits}
+            ids = {id.int: id for hits in lists for id, _ in hits}
+            names = {name for each in queries if _wants_numbers(each) for name in each.fields or ()}
+            numbers = {name: self._numbers(opened, name, ids) for name in names}
         texts = {number: str(id) for number, id in ids.items()}
         return [
             [
-                Scored(texts[id.int], hit.score, hit.payload or indexed.get(id.int, {}))
+                Scored(texts[id.int], hit.score, hit.payload or _payload(id.int, columns))
                 for id, hit in hits
             ]
             for query, hits in zip(queries, lists, strict=True)
-            for indexed in [numbers.get(query.fields or (), {})]
+            for columns in [[(each, numbers[each]) for each in query.fields or () if each in names]]
         ]
+
+    def _numbers(
+        self, opened: edge.EdgeShard, name: str, ids: Mapping[int, UUID]
+    ) -> Mapping[int, int | None]:
+        """An indexed number of points, from the index: a payload is read from the disk."""
+        kept = self._shard.numbers.setdefault(name, {})
+        if len(kept) + len(ids) > _MOST_NUMBERS:
+            kept.clear()
+        missing: set[edge.PointId] = {id for number, id in ids.items() if number not in kept}
+        if missing:
+            request = edge.ScrollRequest(
+                limit=len(missing),
+                filter=edge.Filter(must=[edge.HasIdCondition(missing)]),
+                with_payload=False,
+                order_by=edge.OrderBy(name, edge.Direction.Asc, None),
+            )
+            kept.update((number, None) for number in ids.keys() - kept.keys())
+            for record in opened.scroll(request)[0]:
+                kept[cast("UUID", record.id).int] = cast("int", record.order_value)
+        return {number: kept[number] for number in ids}
 
     async def scroll(
         self,
@@ -167,7 +190,7 @@ class EdgeEngine:
             stored = _stored(opened, [id], expect or {})
             if holds(stored.get(id), expect or {}):
                 operation = edge.UpdateOperation.set_payload([id], changed.payload)
-                self._shard.update(operation, _size(changed))
+                self._shard.update(operation, [id], _size(changed))
 
     async def delete(self, where: Condition) -> None:
         compiled = _MODELS.compile(where)
@@ -203,7 +226,7 @@ class EdgeEngine:
             return
         converted = [edge_point(point) for point in points]
         operation = edge.UpdateOperation.upsert_points(converted, update_mode=mode)
-        self._shard.update(operation, sum(map(_size, points)))
+        self._shard.update(operation, [point.id for point in points], sum(map(_size, points)))
 
 
 def edge_point(point: Point) -> edge.Point:
@@ -233,37 +256,14 @@ def point_of(record: edge.Record) -> Point:
     )
 
 
-def _numbers(
-    opened: edge.EdgeShard,
-    queries: Sequence[Query],
-    lists: Sequence[Sequence[tuple[UUID, edge.ScoredPoint]]],
-) -> dict[tuple[str, ...], dict[int, dict[str, Any]]]:
-    """The indexed numbers that queries want of their matches, by fields and ids.
-
-    They are read from the index, as a payload is read from the disk.
-    """
-    wanted: dict[tuple[str, ...], dict[int, UUID]] = {}
-    for query, hits in zip(queries, lists, strict=True):
-        if query.fields and _are_numbers(query.fields):
-            wanted.setdefault(query.fields, {}).update((id.int, id) for id, _ in hits)
-    found: dict[tuple[str, ...], dict[int, dict[str, Any]]] = {}
-    for fields, some in wanted.items():
-        payloads = found[fields] = {number: {} for number in some}
-        among = edge.Filter(must=[edge.HasIdCondition(set(some.values()))])
-        for name in fields if some else ():
-            order = edge.OrderBy(name, edge.Direction.Asc, None)
-            records, _ = opened.scroll(
-                edge.ScrollRequest(
-                    limit=len(some), filter=among, with_payload=False, order_by=order
-                )
-            )
-            for record in records:
-                payloads[cast("UUID", record.id).int][name] = record.order_value
-    return found
+def _payload(id: int, columns: Sequence[tuple[str, Mapping[int, int | None]]]) -> dict[str, int]:
+    return {name: value for name, column in columns if (value := column[id]) is not None}
 
 
-def _are_numbers(fields: Collection[str]) -> bool:
-    return all(INDEXES.get(name) is Index.INTEGER for name in fields)
+def _wants_numbers(query: Query) -> bool:
+    """Whether all fields it wants are numbers that are indexed."""
+    fields = query.fields
+    return fields is not None and all(INDEXES.get(name) is Index.INTEGER for name in fields)
 
 
 def _requests(queries: Sequence[Query]) -> list[edge.QueryRequest]:
@@ -297,7 +297,7 @@ def _over(corpus: Condition) -> edge.SearchParams:
 def _payload_of(query: Query) -> bool | list[str]:
     if query.fields is None:
         return True
-    return False if _are_numbers(query.fields) else list(query.fields)
+    return False if _wants_numbers(query) else list(query.fields)
 
 
 def _sparse(vector: SparseVector) -> edge.SparseVector:
@@ -316,7 +316,8 @@ def _stored(
 
 def _delete(shard: Shard, ids: "Sequence[edge.PointId]") -> None:
     if ids:
-        shard.update(edge.UpdateOperation.delete_points(list(ids)), 64 * len(ids))
+        operation = edge.UpdateOperation.delete_points(list(ids))
+        shard.update(operation, map(str, ids), 64 * len(ids))
 
 
 def _size(point: Point) -> int:

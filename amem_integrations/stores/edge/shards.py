@@ -10,9 +10,10 @@ import os
 import shutil
 import threading
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import UUID
 
 import qdrant_edge as edge
 
@@ -41,6 +42,8 @@ class Shard:
         self.path = path
         self.users = 0
         self.key = _identity(path)
+        # Indexed numbers that were read, by field and id, until their points are written.
+        self.numbers: dict[str, dict[int, int | None]] = {}
         self._edge: edge.EdgeShard | None = opened
         self._owned = owned
         self._temporary = temporary
@@ -66,9 +69,13 @@ class Shard:
             with translated(self.path):
                 yield self._edge
 
-    def update(self, operation: edge.UpdateOperation, size: int = 0) -> None:
-        """Apply one operation, `size` bytes large at most."""
+    def update(self, operation: edge.UpdateOperation, ids: Iterable[str], size: int = 0) -> None:
+        """Apply one operation to the points `ids`, `size` bytes large at most."""
         with self.use() as opened:
+            written = [UUID(id).int for id in ids]
+            for numbers in self.numbers.values():
+                for id in written:
+                    numbers.pop(id, None)
             self._check_room(size)
             self._schedule_flush()
             with self._owned.writing():
