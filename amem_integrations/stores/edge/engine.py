@@ -27,8 +27,8 @@ from amem_integrations.stores.filters.compile import Models
 
 DENSE, QUESTIONS, SPARSE = "dense", "questions", "bm25"
 _DELETED_AT_ONCE = 10_000
-# So many of each indexed number are kept; they take some 17 MB.
-_MOST_NUMBERS = 100_000
+# They take some 25 MB.
+_MOST_NUMBERS = 50_000
 
 
 class EdgeEngine:
@@ -62,38 +62,47 @@ class EdgeEngine:
                 [(cast("UUID", hit.id), hit) for hit in hits]
                 for hits in opened.query_batch(request)
             ]
-            ids = {id.int: id for hits in lists for id, _ in hits}
-            names = {name for each in queries if _wants_numbers(each) for name in each.fields or ()}
-            numbers = {name: self._numbers(opened, name, ids) for name in names}
-        texts = {number: str(id) for number, id in ids.items()}
-        return [
-            [
-                Scored(texts[id.int], hit.score, hit.payload or _payload(id.int, columns))
-                for id, hit in hits
+            wanted: dict[tuple[str, ...], dict[int, UUID]] = {}
+            for query, hits in zip(queries, lists, strict=True):
+                ids = wanted.setdefault(_numbers_of(query), {})
+                ids.update([(id.int, id) for id, _ in hits])
+            known = {names: self._numbers(opened, names, ids) for names, ids in wanted.items()}
+            return [
+                [
+                    Scored(text, hit.score, hit.payload or numbers)
+                    for id, hit in hits
+                    for text, numbers in [found[id.int]]
+                ]
+                for query, hits in zip(queries, lists, strict=True)
+                for found in [known[_numbers_of(query)]]
             ]
-            for query, hits in zip(queries, lists, strict=True)
-            for columns in [[(each, numbers[each]) for each in query.fields or () if each in names]]
-        ]
 
     def _numbers(
-        self, opened: edge.EdgeShard, name: str, ids: Mapping[int, UUID]
-    ) -> Mapping[int, int | None]:
-        """An indexed number of points, from the index: a payload is read from the disk."""
-        kept = self._shard.numbers.setdefault(name, {})
+        self, opened: edge.EdgeShard, names: tuple[str, ...], ids: Mapping[int, UUID]
+    ) -> Mapping[int, tuple[str, Mapping[str, Any]]]:
+        """Points' ids as text and their indexed numbers, which are read from the index.
+
+        A payload is read from the disk, and takes long.
+        """
+        kept = self._shard.numbers.setdefault(names, {})
         if len(kept) + len(ids) > _MOST_NUMBERS:
             kept.clear()
-        missing: set[edge.PointId] = {id for number, id in ids.items() if number not in kept}
+        missing = {number: id for number, id in ids.items() if number not in kept}
         if missing:
-            request = edge.ScrollRequest(
-                limit=len(missing),
-                filter=edge.Filter(must=[edge.HasIdCondition(missing)]),
-                with_payload=False,
-                order_by=edge.OrderBy(name, edge.Direction.Asc, None),
-            )
-            kept.update((number, None) for number in ids.keys() - kept.keys())
-            for record in opened.scroll(request)[0]:
-                kept[cast("UUID", record.id).int] = cast("int", record.order_value)
-        return {number: kept[number] for number in ids}
+            found: dict[int, tuple[str, dict[str, Any]]]
+            found = {number: (str(id), {}) for number, id in missing.items()}
+            among = _MODELS.filter(must=[edge.HasIdCondition(set(missing.values()))])
+            for name in names:
+                request = edge.ScrollRequest(
+                    limit=len(missing),
+                    filter=among,
+                    with_payload=False,
+                    order_by=edge.OrderBy(name, edge.Direction.Asc, None),
+                )
+                for record in opened.scroll(request)[0]:
+                    found[cast("UUID", record.id).int][1][name] = record.order_value
+            kept |= found
+        return kept
 
     async def scroll(
         self,
@@ -130,7 +139,8 @@ class EdgeEngine:
             records, _ = opened.scroll(request)
         if indexed:
             return [Point(str(each.id), {indexed: each.order_value}) for each in records]
-        return [point_of(record) for record in records if str(record.id) != after][:limit]
+        points = [Point(str(record.id), record.payload or {}) for record in records]
+        return [point for point in points if point.id != after][:limit]
 
     async def count(self, where: Condition) -> int:
         with self._open().use() as opened:
@@ -242,7 +252,9 @@ def edge_point(point: Point) -> edge.Point:
 
 def point_of(record: edge.Record) -> Point:
     """What a record of the engine holds."""
-    vectors = cast("dict[str, Any]", record.vector or {})
+    vectors = cast("dict[str, Any]", record.vector)
+    if not vectors:
+        return Point(str(record.id), record.payload or {})
     dense, questions = (
         cast("Sequence[Vector]", vectors.get(name, ())) for name in (DENSE, QUESTIONS)
     )
@@ -256,14 +268,10 @@ def point_of(record: edge.Record) -> Point:
     )
 
 
-def _payload(id: int, columns: Sequence[tuple[str, Mapping[int, int | None]]]) -> dict[str, int]:
-    return {name: value for name, column in columns if (value := column[id]) is not None}
-
-
-def _wants_numbers(query: Query) -> bool:
-    """Whether all fields it wants are numbers that are indexed."""
-    fields = query.fields
-    return fields is not None and all(INDEXES.get(name) is Index.INTEGER for name in fields)
+def _numbers_of(query: Query) -> tuple[str, ...]:
+    """The fields that it wants, if all of them are indexed numbers."""
+    fields = query.fields or ()
+    return fields if all(INDEXES.get(name) is Index.INTEGER for name in fields) else ()
 
 
 def _requests(queries: Sequence[Query]) -> list[edge.QueryRequest]:
@@ -297,7 +305,7 @@ def _over(corpus: Condition) -> edge.SearchParams:
 def _payload_of(query: Query) -> bool | list[str]:
     if query.fields is None:
         return True
-    return False if _wants_numbers(query) else list(query.fields)
+    return False if _numbers_of(query) == query.fields else list(query.fields)
 
 
 def _sparse(vector: SparseVector) -> edge.SparseVector:

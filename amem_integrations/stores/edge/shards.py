@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import qdrant_edge as edge
@@ -42,8 +43,9 @@ class Shard:
         self.path = path
         self.users = 0
         self.key = _identity(path)
-        # Indexed numbers that were read, by field and id, until their points are written.
-        self.numbers: dict[str, dict[int, int | None]] = {}
+        # Ids as text and indexed numbers that were read, by fields and id, until their points are
+        # written.
+        self.numbers: dict[tuple[str, ...], dict[int, tuple[str, dict[str, Any]]]] = {}
         self._edge: edge.EdgeShard | None = opened
         self._owned = owned
         self._temporary = temporary
