@@ -127,6 +127,7 @@ def demo(
     keep: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep the memory in this directory.")
     ] = None,
+    why: Annotated[bool, typer.Option("--why", help="Show what each score is made of.")] = False,
     as_json: Json = False,
     embedder: Embedder = None,
 ) -> None:
@@ -139,7 +140,7 @@ def demo(
     console = Console(quiet=True) if as_json else terminal.console()
     if not as_json:
         terminal.show_warnings(console)
-    terminal.print_result(run(console, model=model, embedder=embedder, keep=keep))
+    terminal.print_result(run(console, model=model, embedder=embedder, keep=keep, why=why))
 
 
 for module in (notes, transfer, services, admin):

@@ -12,7 +12,7 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -59,10 +59,11 @@ def run(
     model: str | None = None,
     embedder: str | None = None,
     keep: Path | None = None,
+    why: bool = False,
 ) -> dict[str, Any]:
     """Run the demonstration in a temporary directory, or in `keep`; returns its numbers.
 
-    Raises AMemError.
+    why: whether what each score is made of is shown. Raises AMemError.
     """
     with _directory(keep) as directory, _without_script_warning(embedder):
         _introduce(console, model, embedder, keep)
@@ -77,14 +78,15 @@ def run(
             ]
             _show_formation(console, notes, histories, evolutions)
             answers = _ask(memory)
-            _show_answers(console, display.names(notes.values()), answers)
+            _show_answers(console, display.names(notes.values()), answers, why)
             usage = memory.usage().total
+            _change_fact(console, memory)
         started = time.perf_counter()
         with AgenticMemory(directory, model=model, embedder=embedder) as memory:
             opening = time.perf_counter() - started
             again = _ask(memory)
     same = sum(_found(one) == _found(other) for one, other in zip(answers, again, strict=True))
-    _print_heading(console, "5. Closed, opened again and asked again")
+    _print_heading(console, "6. Closed, opened again and asked again")
     console.print(f"  Opened in {opening:.2f} s.")
     console.print(f"  The same notes in the same order: {same} of {len(answers)} questions.")
     numbers = {
@@ -235,14 +237,47 @@ def _ask(memory: AgenticMemory) -> list[Answer]:
     return answers
 
 
-def _show_answers(console: Console, names: display.Names, answers: Sequence[Answer]) -> None:
+def _show_answers(
+    console: Console, names: display.Names, answers: Sequence[Answer], why: bool
+) -> None:
     _print_heading(console, f"4. It is asked {len(answers)} questions")
     console.print("  ✓ marks what a reader of the conversation would answer with.", style="dim")
     for answer in answers:
         expected = {note_id(NAMESPACE, key) for key in answer.question.expected}
         console.print()
         _print_indented(console, Text(answer.question.text, "bold"))
-        _print_indented(console, display.hits(answer.hits, names, expected=expected))
+        # Down to the last of them that was found.
+        places = [place for place, hit in enumerate(answer.hits, 1) if hit.note.id in expected]
+        shown = answer.hits[: max(places, default=_PLACES)]
+        _print_indented(console, display.hits(shown, names, expected=expected, why=why))
+
+
+def _change_fact(console: Console, memory: AgenticMemory) -> None:
+    """Correct a fact, ask for it, and undo a mistake."""
+    _print_heading(console, "5. A fact changes")
+    home, question = (*NAMESPACE, "changes"), "When is the training in Leipzig?"
+    said: dict[str, Any] = {"namespace": home, "speaker": "Marta", "session": "changes"}
+
+    def say(text: str, key: str, day: int) -> Note:
+        _print_indented(console, Text(f"March {day}, Marta: {text}"))
+        return memory.add(text, key=key, occurred_at=datetime(2026, 3, day, 9, tzinfo=UTC), **said)
+
+    def ask(when: str, at: datetime | None = None) -> None:
+        hits = memory.search(question, namespace=home, k=2, at=at)
+        _print_indented(console, Text(f"{question} {when}".strip(), "bold"))
+        _print_indented(console, display.hits(hits, names))
+
+    first = say("The training in Leipzig is on 15 April.", "old", 18)
+    changed = say("Sorry, the training in Leipzig is on 16 April.", "new", 20)
+    names = display.names([first, changed])
+    console.print()
+    ask("")
+    ask("As of March 19:", datetime(2026, 3, 19, tzinfo=UTC))
+    memory.update(changed, "The training in Leipzig is on 61 April.")
+    undone = memory.revert(changed)
+    _print_indented(
+        console, Text(f"Changed to “61 April” by mistake, and undone: {undone.content}")
+    )
 
 
 def _found(answer: Answer) -> list[str]:
@@ -269,7 +304,7 @@ def _recall_numbers(answers: Sequence[Answer], again: Sequence[Answer]) -> dict[
 
 
 def _show_numbers(console: Console, numbers: Mapping[str, Any], usage: Usage | None) -> None:
-    _print_heading(console, "6. In numbers")
+    _print_heading(console, "7. In numbers")
     seconds, added = numbers["seconds"], numbers["added"]
     per_note = f", {seconds / added:.2f} s a note" if added else ""
     console.print(

@@ -162,32 +162,37 @@ def _value(field: str, value: Any, names: Names) -> str:
 
 
 def hits(
-    found: Sequence[Hit], names: Names, *, expected: Collection[str] | None = None
+    found: Sequence[Hit], names: Names, *, expected: Collection[str] = (), why: bool = False
 ) -> RenderableType:
-    """What a search found and why: each signal's share, and the link that led to it.
+    """What a search found, each with the link that led to it, if one did.
 
-    expected: ids of the notes to mark; with them, each note takes two lines.
+    expected: ids of the notes to mark. why: show each signal's share of the score.
     """
-    brief = expected is not None
     grid = _grid(3)
     for place, hit in enumerate(found, start=1):
-        mark = "✓" if expected and hit.note.id in expected else ""
-        content = Text.assemble((handle(hit.note), "bold"), "  ", _quoted(hit.note))
-        why = Text(_why(hit, names), "dim")
-        for text in (content, why):
-            text.no_wrap, text.overflow = brief, "ellipsis" if brief else "fold"
+        mark = "✓" if hit.note.id in expected else ""
+        note = hit.note
+        until = f" until {note.valid_until:%Y-%m-%d}" if note.valid_until else ""
+        said = f"  {note.local_time:%Y-%m-%d}{until}  "
+        content = Text.assemble((handle(note), "bold"), (said, "dim"), _quoted(note))
         grid.add_row(Text(mark, "green"), Text(f"{place}.", "dim"), content)
-        grid.add_row("", "", why)
+        if why:
+            grid.add_row("", "", Text(_why(hit, names), "dim"))
+        elif hit.via is not None:
+            grid.add_row("", "", Text(_path(hit, names), "dim"))
     return grid
 
 
 def _why(hit: Hit, names: Names) -> str:
     shares = (f"{name} {share:.2f}" for name, share in hit.why.items())
     text = f"{hit.score:.2f} = {' + '.join(shares)}"
-    if hit.via is not None:
-        other = hit.via.other(hit.note.id)
-        text += f", from {names.get(other, other)}: {plain(hit.via.reason) or plain(hit.via.kind)}"
-    return text
+    return text if hit.via is None else f"{text}, {_path(hit, names)}"
+
+
+def _path(hit: Hit, names: Names) -> str:
+    assert hit.via is not None
+    other = hit.via.other(hit.note.id)
+    return f"from {names.get(other, other)}: {plain(hit.via.reason) or plain(hit.via.kind)}"
 
 
 def _fields(rows: Iterable[tuple[str, str]]) -> Table:

@@ -160,8 +160,9 @@ def search(
     min_relevance: Annotated[
         float | None, typer.Option(help="Leave out notes less relevant, 0 to 1.")
     ] = None,
+    why: Annotated[bool, typer.Option("--why", help="Show what each score is made of.")] = False,
 ) -> None:
-    """Find notes, and say why each was found.
+    """Find notes.
 
     By meaning, by words and by links.
     """
@@ -174,7 +175,7 @@ def search(
         sources = {hit.via.other(hit.note.id) for hit in hits if hit.via is not None}
         others = _load_notes(memory, sources - {hit.note.id for hit in hits}, namespace)
         notes = [*(hit.note for hit in hits), *others.values()]
-        shown: RenderableType = display.hits(hits, display.names(notes))
+        shown: RenderableType = display.hits(hits, display.names(notes), why=why)
         if not hits:
             count = terminal.many(memory.count(namespace), "note")
             shown = describe_empty(memory, namespace)

@@ -64,10 +64,20 @@ def test_it_finds_every_expected_note_also_when_reopened(shown: tuple[Path, Resu
     output, count = shown[1].output, len(questions())
     expected = sum(len(question.expected) for question in questions())
     assert all(question.text in output for question in questions())
-    assert re.search(r"\d\.\d\d = meaning \d\.\d\d \+ words \d\.\d\d", output)
+    assert "= meaning" not in output
     assert f"{expected} of {expected} expected notes" in output
     assert len(re.findall(r"✓ +\d\.", output)) == expected
     assert f"same order: {count} of {count} questions" in output
+
+
+def test_it_shows_whole_answers_and_a_fact_that_changes(shown: tuple[Path, Result]) -> None:
+    told = " ".join(shown[1].output.split())
+    assert "the contract Leipzig signed says 120 sensors. 150 was our first offer" in told
+    changes = told.partition("5. A fact changes")[2].partition("6. Closed")[0]
+    now, _, then = changes.partition("As of March 19:")
+    assert re.search(r"1\. new .* 16 April.* 2\. old .* until 2026-03-20 .* 15 April", now)
+    assert re.search(r"1\. old .* 15 April", then)
+    assert then.endswith("and undone: Sorry, the training in Leipzig is on 16 April. ")
 
 
 def test_it_can_be_repeated_on_the_memory_it_kept(shown: tuple[Path, Result]) -> None:
@@ -80,7 +90,7 @@ def test_it_can_be_repeated_on_the_memory_it_kept(shown: tuple[Path, Result]) ->
 
 
 def answers(result: Result) -> str:
-    return result.output.partition("questions\n")[2].partition("5. Closed")[0]
+    return result.output.partition("questions\n")[2].partition("6. Closed")[0]
 
 
 @pytest.fixture
