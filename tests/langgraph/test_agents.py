@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 import pytest
+from langchain.agents import create_agent
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -11,7 +12,7 @@ from langgraph.prebuilt import InjectedStore, ToolNode, tools_condition
 from langgraph.store.base import BaseStore
 
 from amem_integrations import AgenticMemory
-from amem_integrations.langgraph import AMemStore, create_memory_tools
+from amem_integrations.langgraph import AMemMiddleware, AMemStore, create_memory_tools
 from amem_integrations.testing import ScriptedChatModel
 from tests.langgraph.support import ASKED, CALVIN, TOLD, USERS, call_tool, config, said
 from tests.support import EMBEDDER
@@ -37,6 +38,22 @@ def agent(memory: AgenticMemory, model: ScriptedChatModel, more_tools: Any) -> A
     builder.add_conditional_edges("answer", tools_condition)
     builder.add_edge("tools", "answer")
     return builder.compile(checkpointer=InMemorySaver(), store=AMemStore(memory, formation="off"))
+
+
+async def test_the_store_reads_what_the_middleware_stored_for_a_user_named_by_mail(
+    memory: AgenticMemory,
+) -> None:
+    remembering = AMemMiddleware(memory, namespace=USERS, write="background", tools=False)
+    chat = create_agent(ScriptedChatModel(["Noted."], after="repeat"), [], middleware=[remembering])
+    store, users = AMemStore(memory), ("bea@example.com", "calvin@example.com")
+    for user in users:
+        await chat.ainvoke(said(f"{TOLD}, says {user}"), config(user, "monday"))
+    for user in users:
+        [item] = await store.asearch(("users", user), query="boat", limit=1)
+        assert item.value == {"content": f"{TOLD}, says {user}"}
+        assert await store.aget(item.namespace, item.key) is not None
+        await store.adelete(item.namespace, item.key)
+        assert await store.aget(item.namespace, item.key) is None
 
 
 async def test_the_store_and_the_tools_share_the_notes_of_a_user(memory: AgenticMemory) -> None:
