@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from llama_index.core.base.llms.types import ChatMessage, ContentBlock, MessageRole, TextBlock
+from llama_index.core.base.llms.types import ChatMessage, ContentBlock, TextBlock
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 from pydantic import PrivateAttr
 
@@ -106,7 +106,7 @@ class Conversation(ChatHistory, Forms):
         return insert_notes(
             messages,
             recalled,
-            self._placement_in(history),
+            self.placement,
             asked=bool(given),
         )
 
@@ -275,12 +275,6 @@ class Conversation(ChatHistory, Forms):
                 turn=turn,
             )
         return self._render(text)
-
-    def _placement_in(self, chat: list[ChatMessage]) -> Placement:
-        """Return where notes go; a system message of the caller's blocks does not count."""
-        chosen = self.placement
-        has_system = any(message.role == MessageRole.SYSTEM for message in chat)
-        return "user" if chosen == "auto" and not has_system else chosen
 
     def _render(self, text: str) -> list[ContentBlock]:
         if not text:

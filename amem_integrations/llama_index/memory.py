@@ -131,11 +131,9 @@ class AMemMemory(Conversation):
                 `AgenticMemory.add_turn` decides; "user": without the replies; "all": each message.
             scope: "session" recalls the notes of this session only.
             max_tokens: the most tokens of recalled notes.
-            insert_method: "system", "user" (with the user's question), or "auto": into the chat's
-                system message if it has one, else with the question; the notes never add a second
-                system message to a prompt, and the beginning of a long chat stays the same from
-                turn to turn. Of `memory_blocks`, what LlamaIndex says of it holds; with "auto" they
-                stand in the system message, with "user" before the notes.
+            insert_method: "user": the notes stand with the user's question; "system": in the system
+                message, which ReActAgent and CodeActAgent drop. Of `memory_blocks`, what LlamaIndex
+                says of it holds. "auto": the notes with the question, those in the system message.
             memory_blocks: LlamaIndex's, beside the notes.
             chat_history: messages to begin with.
             captioner: describes the images, audio and files of a message; a function of an

@@ -273,15 +273,15 @@ def insert_notes(
     "system": at the end of the system message, or in one of its own if there is none. "user":
     before the question that they answer. If the question is not among the messages yet (`asked`,
     and the last message is no user's), the notes stand right before it, never with an older
-    question. "auto": "system" if there is a system message, else "user": engines and agents add a
-    system message of their own, some models refuse a second one, and ReActAgent drops the first.
+    question. "auto": the same; engines and agents add a system message of their own, some models
+    refuse a second one, and ReActAgent and CodeActAgent drop the chat's.
     """
     if not recalled:
         return messages
-    system = _last(messages[::-1], MessageRole.SYSTEM)
-    if placement == "system" and system is None:
-        return [ChatMessage(role=MessageRole.SYSTEM, blocks=list(recalled)), *messages]
-    if placement != "user" and system is not None:
+    if placement == "system":
+        system = _last(messages[::-1], MessageRole.SYSTEM)
+        if system is None:
+            return [ChatMessage(role=MessageRole.SYSTEM, blocks=list(recalled)), *messages]
         system.blocks = [*system.blocks, *recalled]
         return messages
     question = _last(messages, MessageRole.USER)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.core.llms import ChatMessage
 from pydantic import BaseModel
 
 from amem_integrations import AgenticMemory
@@ -51,6 +52,17 @@ def test_the_next_session_of_the_user_recalls_what_was_said_and_nobody_else_does
     run(agent, QUESTION, memory=memory_of(core, "hobbes"))
     assert QUESTION in prompts(llm)
     assert "Rex" not in prompts(llm)
+
+
+@pytest.mark.parametrize("make", AGENTS)
+def test_the_model_sees_the_notes_also_of_a_chat_with_a_system_message(
+    told: AgenticMemory, make: Make
+) -> None:
+    agent, llm = make(plainly("Rex."))
+    memory = memory_of(told)
+    memory.put(ChatMessage(role="system", content="Be terse."))
+    run_agent(agent, QUESTION, memory=memory)
+    assert FACT in prompts(llm)
 
 
 @pytest.mark.parametrize("make", AGENTS)

@@ -189,7 +189,7 @@ def test_what_an_engine_puts_before_the_chat_takes_room_from_the_notes(
 @pytest.mark.parametrize(
     ("method", "history", "place"),
     [
-        ("auto", [system("Be kind."), user(QUESTION)], 0),
+        ("auto", [system("Be kind."), user(QUESTION)], 1),
         ("auto", [user("Hi"), assistant("Hello"), user(QUESTION)], 2),
         ("system", [system("Be kind."), user(QUESTION)], 0),
         (InsertMethod.SYSTEM, [user(QUESTION)], 0),
