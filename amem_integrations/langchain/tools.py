@@ -5,47 +5,29 @@ as text; a run that does not name its user raises.
 """
 
 import logging
-import math
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Literal
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, Field
 
-from amem_integrations.core.hit import Hit
 from amem_integrations.core.io import IO, async_form, sync_form
-from amem_integrations.core.quotation import quote_text
-from amem_integrations.core.values import estimate_tokens
-from amem_integrations.errors import InvalidInputError, NoteNotFoundError
-from amem_integrations.formation.pipeline import Formation, have_formed
+from amem_integrations.errors import InvalidInputError
+from amem_integrations.formation.pipeline import Formation
 from amem_integrations.langchain.namespaces import RunNamespace, namespace_resolver
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.operations import add, require
-from amem_integrations.memory.search import find
-from amem_integrations.memory.turns import add_turn
-from amem_integrations.memory.wiring import Adapter
-from amem_integrations.recall.prompt import pack
+from amem_integrations.memory.tools import MemoryTools
 from amem_integrations.recall.signals import check_relevance
-from amem_integrations.revisions.forget import forget
 
 _LOG = logging.getLogger(__name__)
 
 Action = Literal["create", "update", "delete"]
 
-# Ranks depend a little on `k`, so all pages are cut from the same list.
-_WINDOW = 50
-
 # What providers allow in the name of a tool.
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,50}")
-
-_NOTHING = "Nothing is remembered about that."
-_LEFT_OUT = "{} more did not fit here; ask with a smaller limit, or with an offset."
-_CUT = " … (the rest did not fit)"
-_UNAVAILABLE = "The memory cannot be reached now; go on without it."
 
 MEMORY = "memory"
 """What the tools are called by, unless a name is given: search_memory and manage_memory."""
@@ -147,7 +129,7 @@ def create_memory_tools(
     ]
 
 
-class _MemoryTools(Adapter):
+class _MemoryTools(MemoryTools):
     def __init__(
         self,
         memory: AgenticMemory,
@@ -156,11 +138,8 @@ class _MemoryTools(Adapter):
         token_budget: int,
         **recall: Any,
     ) -> None:
-        super().__init__(memory)
+        super().__init__(memory, formation, token_budget, **recall)
         self._resolve = namespace_resolver(namespace)
-        self._formation: Formation = formation
-        self._token_budget = token_budget
-        self._recall = recall
 
     @sync_form
     async def search(
@@ -173,35 +152,9 @@ class _MemoryTools(Adapter):
     ) -> str:
         labels = self._resolve()
         with self._explaining("search_memory"):
-            hits = await find(
-                self._wiring,
-                io,
-                query,
-                namespace=labels,
-                k=_WINDOW * math.ceil((offset + limit) / _WINDOW),
-                filter=filter,
-                page=slice(offset, offset + limit),
-                **self._recall,
-            )
-            hits = [self._fitting(hit) for hit in hits]
-            packed = pack(hits, self._token_budget, ids=True)
-            self._wiring.recalls.shown(labels, hits, packed)
-            left_out = sum(hit.note.id not in packed for hit in hits)
-            if left_out:
-                packed = f"{packed}\n{_LEFT_OUT.format(left_out)}".strip()
-            return packed or _NOTHING
+            return await self._find(io, labels, query, limit, offset, filter)
 
     asearch = async_form(search)
-
-    def _fitting(self, hit: Hit) -> Hit:
-        """Return a hit of which one that fills the budget by itself has the beginning only."""
-        content, most = hit.note.content, self._token_budget // 2
-        if len(content) <= most or estimate_tokens(content) <= most:
-            return hit
-        start = content[: 4 * most]
-        while estimate_tokens(start) > most:
-            start = start[: len(start) * most // estimate_tokens(start)]
-        return replace(hit, note=replace(hit.note, content=start + _CUT))
 
     @sync_form
     async def manage(
@@ -217,27 +170,14 @@ class _MemoryTools(Adapter):
             if action == "create":
                 if id is not None:
                     raise InvalidInputError("A new memory gets its id by itself; leave id out.")
-                item = _item(content)
-                if supersedes:
-                    item["supersedes"] = supersedes
-                    [note] = await add(self._wiring, io, [item], labels, self._formation)
-                    return f"Created memory {note.id}"
-                result = await add_turn(self._wiring, io, item, labels, self._formation)
-                ids = ", ".join(note.id for note in result.notes)
-                return result.summary or f"Created memory {ids}"
+                return await self._create(io, labels, content, supersedes)
             if supersedes:
                 raise InvalidInputError("Only a new memory supersedes another; leave it out.")
             if not id:
                 raise InvalidInputError(f"To {action} a memory, say which: id is missing.")
-            note = await require(io, id, labels)
             if action == "update":
-                item = {**_item(content), "key": note.key}
-                await add(self._wiring, io, [item], labels, self._formation)
-                return f"Updated memory {id}"
-            forgotten = await forget(io, id, labels, self._wiring.analyst_name, duplicates=True)
-            unformed = {labels: forgotten.unformed}
-            await have_formed(self._wiring, io, self._formation, unformed=unformed)
-            return f"Deleted memory {id}"
+                return await self._update(io, labels, id, content)
+            return await self._delete(io, labels, id)
 
     amanage = async_form(manage)
 
@@ -248,17 +188,5 @@ class _MemoryTools(Adapter):
             yield
         except GraphBubbleUp:
             raise
-        except NoteNotFoundError as error:
-            raise ToolException("There is no memory with this id.") from error
-        except InvalidInputError as error:
-            raise ToolException(quote_text(str(error))) from error
         except Exception as error:
-            self._report(_LOG, f"langchain.{tool}.failed", f"The tool {tool} failed", error)
-            raise ToolException(_UNAVAILABLE) from error
-
-
-def _item(content: str | None) -> dict[str, Any]:
-    if not content:
-        raise InvalidInputError("There is nothing to remember: content is missing.")
-    # It is the model that writes it.
-    return {"content": content, "source": "assistant"}
+            raise ToolException(self._refusal(error, _LOG, "langchain", tool)) from error
