@@ -7,6 +7,7 @@ from typing import Any
 # What to install for a library that is only needed for some names.
 _REMEDIES = {
     "langchain": '"amem-integrations[langchain]"',
+    "mcp": '"amem-integrations[mcp]"',
     "pytest": "pytest",
     "llama_index": '"amem-integrations[llama-index]"',
 }

@@ -10,6 +10,7 @@ import amem_integrations
 import amem_integrations.langchain
 import amem_integrations.langgraph
 import amem_integrations.llama_index
+import amem_integrations.mcp
 import amem_integrations.testing
 
 PACKAGE = Path(amem_integrations.__file__).parent
@@ -19,6 +20,7 @@ FRAMEWORKS = (
     "langchain_core",
     "langgraph",
     "llama_index",
+    "mcp",
     "numpy",
     "onnxruntime",
     "openai",
@@ -81,6 +83,7 @@ def test_the_public_names_for_tests_are_these() -> None:
         amem_integrations.langchain,
         amem_integrations.langgraph,
         amem_integrations.llama_index,
+        amem_integrations.mcp,
         amem_integrations.testing,
     ],
 )
@@ -102,7 +105,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         "from amem_integrations import AMemError, Hit, Link, Note, Revision, Status",
         "import amem_integrations.testing",
         "import amem_integrations.langchain, amem_integrations.langgraph",
-        "import amem_integrations.llama_index",
+        "import amem_integrations.llama_index, amem_integrations.mcp",
         "import amem_integrations.cli",
         "import amem_integrations.core.io",
     ],
@@ -142,6 +145,11 @@ def test_type_checkers_are_told_that_the_package_is_typed() -> None:
             "langchain",
             "from amem_integrations.langgraph import AMemMiddleware",
             'pip install "amem-integrations[langchain]"',
+        ),
+        (
+            "mcp",
+            "from amem_integrations.mcp import create_mcp_server",
+            'pip install "amem-integrations[mcp]"',
         ),
     ],
 )

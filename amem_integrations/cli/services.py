@@ -1,4 +1,4 @@
-"""Commands that run until they are stopped: `work` forms notes, `view` serves pages."""
+"""Commands that run until they are stopped: `work` forms notes, `view` and `mcp` serve them."""
 
 import signal
 import threading
@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from amem_integrations._lazy import import_library
 from amem_integrations.cli import terminal
 from amem_integrations.cli.options import MEMORY, ModeOption, Target, check_embedder, command
 from amem_integrations.core.note import Status
@@ -108,6 +109,62 @@ def memory_name(location: str, collection: str) -> str:
     if "://" not in location:
         return f"{Path(location).expanduser().resolve()}{which}"
     return f"{address_of(location)}{which}"
+
+
+@command(
+    commands,
+    ("location", "namespace", "model", "embedder", "collection", "api_key"),
+    "amem mcp -l ./memory -n calvin",
+    "amem mcp -l ./memory -n team --http --port 9000",
+)
+def mcp(
+    target: Target,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Offer no tools that write.")
+    ] = False,
+    http: Annotated[bool, typer.Option("--http", help="Serve HTTP, not this process.")] = False,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="AMEM_MCP_TOKEN",
+            metavar="TOKEN",
+            help="What clients of --http must send; better given in the environment.",
+            show_default=False,
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Where --http listens.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Likewise; 0 takes a free port.")] = 8766,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A name by which others reach --http; repeat it."),
+    ] = None,
+) -> None:
+    """Offer a memory to any MCP client, as tools.
+
+    A client starts it and talks to it on standard input and output. With --http it serves many
+    clients, which share the memory, until Ctrl-C. Clients cannot choose the namespace.
+    """
+    import_library("mcp", extra="mcp")
+    from amem_integrations.mcp import transports
+    from amem_integrations.mcp.server import create_mcp_server
+    from amem_integrations.view.server import address_of, serve
+
+    # Libraries log here too: a line, and no traceback, which might quote what is stored.
+    terminal.show_warnings(terminal.console(stderr=True), name="")
+    hosts = allow_host or ()
+    if http:
+        transports.check_access(token, hosts)
+    opened = target.read() if read_only else target.open(create=True, formation="background")
+    with opened as memory:
+        check_embedder(memory)
+        server = create_mcp_server(memory, namespace=target.namespace, read_only=read_only)
+        if not http:
+            transports.serve_stdio(server)
+            return
+        with transports.listen(host, port) as listener:
+            address = f"{address_of(listener).rstrip('/')}{transports.PATH}"
+            terminal.console().print(f"Serving at {address} (Ctrl-C ends it)", soft_wrap=True)
+            serve(transports.http_app(server, token or "", hosts), listener)
 
 
 @contextmanager

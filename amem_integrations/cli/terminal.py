@@ -42,9 +42,12 @@ class _WarningHandler(logging.Handler):
         self._console.print(f"note: {plain(record.getMessage())}", style="dim")
 
 
-def show_warnings(console: Console) -> None:
-    """Let `console` show the package's warnings; a console with a progress bar must do both."""
-    log = logging.getLogger("amem_integrations")
+def show_warnings(console: Console, name: str = "amem_integrations") -> None:
+    """Let `console` show the package's warnings; a console with a progress bar must do both.
+
+    name: whose warnings they are; "" for those of libraries.
+    """
+    log = logging.getLogger(name)
     log.handlers = [_WarningHandler(console)]
     log.propagate = False
 

@@ -27,6 +27,14 @@ def listen(host: str, port: int) -> socket.socket:
             f"To look at it from another one, run there: ssh -L {port or 8765}:127.0.0.1:"
             f"{port or 8765} THIS-MACHINE"
         )
+    return bind(address, port, family)
+
+
+def bind(address: str, port: int, family: socket.AddressFamily) -> socket.socket:
+    """A socket that listens at any address of this machine; port 0 takes one that is free.
+
+    Raises AMemError where it cannot listen.
+    """
     if not 0 <= port <= 65535:
         raise InvalidInputError(f"--port is a number from 0 to 65535; got {port}.")
     try:
@@ -34,7 +42,7 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise AMemError(
-                f"Port {port} of {address} is in use, perhaps by another amem view. "
+                f"Port {port} of {address} is in use, perhaps by another amem. "
                 "--port 0 takes one that is free."
             ) from error
         raise AMemError(
@@ -56,7 +64,7 @@ def server(app: Any) -> uvicorn.Server:
             http="h11",
             ws="none",
             loop="asyncio",
-            lifespan="off",
+            lifespan="on",
             log_config=None,
             log_level="warning",
             access_log=False,

@@ -21,7 +21,8 @@ from tests.support import open_memory
 
 GUIDE = Path(__file__).parents[2] / "cookbook" / "docs" / "guides" / "command_line.md"
 EVERY = sorted(commands())
-NOT_MEASURING = [path for path in EVERY if path[0] not in ("eval", "view")]
+SERVING = ("mcp", "view")
+NOT_MEASURING = [path for path in EVERY if path[0] not in ("eval", *SERVING)]
 
 # Once each, in this order, on one memory; those of `eval` have tests of their own.
 CASES: dict[str, tuple[str, ...]] = {
@@ -107,8 +108,8 @@ def test_the_list_of_commands_cuts_nothing_off() -> None:
         assert "..." not in listed
 
 
-@pytest.mark.parametrize("path", [path for path in EVERY if path != ("view",)], ids=" ".join)
-def test_every_command_but_the_pages_takes_json(path: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("path", [path for path in EVERY if path[0] not in SERVING], ids=" ".join)
+def test_every_command_but_those_that_serve_takes_json(path: tuple[str, ...]) -> None:
     assert "--json" in {name for each in found(path).params for name in each.opts}
 
 
