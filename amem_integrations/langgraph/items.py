@@ -50,7 +50,12 @@ class StoreItems(Adapter, BaseStore):
     supports_ttl = True
 
     def __init__(
-        self, memory: AgenticMemory, fields: Fields, ttl: TTLConfig | None, formation: Formation
+        self,
+        memory: AgenticMemory,
+        fields: Fields,
+        ttl: TTLConfig | None,
+        formation: Formation,
+        periods: bool,
     ) -> None:
         check_choice("formation", formation, FORMATIONS)
         super().__init__(memory)
@@ -58,6 +63,7 @@ class StoreItems(Adapter, BaseStore):
         self.ttl_config = ttl
         self._fields = fields
         self._formation: Formation = formation
+        self._periods = periods
 
     @sync_form
     async def batch(self, io: IO, ops: Iterable[Op]) -> list[Result]:
@@ -69,8 +75,7 @@ class StoreItems(Adapter, BaseStore):
 
     abatch = async_form(batch)  # pyright: ignore[reportAssignmentType]
 
-    # The methods of `BaseStore` refuse labels with a period, which many user ids have: stores that
-    # join labels by periods must. Here a label is data.
+    # The methods of `BaseStore` always refuse labels with a period.
 
     @sync_form
     async def get(
@@ -233,4 +238,4 @@ class StoreItems(Adapter, BaseStore):
     def _settings(self) -> Settings:
         ttl: TTLConfig = self.ttl_config or {}
         omit, refresh = bool(ttl.get("omit_expired")), ttl.get("refresh_on_read", True)
-        return Settings(self._fields, self._formation, omit, bool(refresh))
+        return Settings(self._fields, self._formation, omit, bool(refresh), self._periods)

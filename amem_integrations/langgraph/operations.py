@@ -24,6 +24,7 @@ from langgraph.store.base import (
     SearchItem,
     SearchOp,
     get_text_at_path,
+    validate_op_namespace,
 )
 
 from amem_integrations.core import json_value
@@ -58,12 +59,14 @@ class Settings:
 
     omit_expired: whether expired items are hidden until they are swept.
     refresh: whether being recalled starts an item's time anew.
+    periods: whether labels may have periods.
     """
 
     fields: Fields
     formation: Formation
     omit_expired: bool
     refresh: bool
+    periods: bool
 
     def seen(self, io: IO) -> IO:
         """Return an io that reads what this store shows."""
@@ -82,6 +85,7 @@ async def run_batch(wiring: Wiring, io: IO, settings: Settings, ops: Iterable[Op
     deleted: dict[str, Namespace] = {}
     count = 0
     for place, op in enumerate(ops):
+        check_periods(op, settings)
         count += 1
         match op:
             case GetOp():
@@ -133,6 +137,7 @@ async def search_links(io: IO, settings: Settings, op: SearchOp, hops: int) -> l
 
     Scores are those of `AgenticMemory.search`.
     """
+    check_periods(op, settings)
     check_counts(limit=op.limit, offset=op.offset, hops=hops)
     namespace = parse_namespace(op.namespace_prefix)
     query = _query(op.query)
@@ -151,6 +156,17 @@ async def search_links(io: IO, settings: Settings, op: SearchOp, hops: int) -> l
     if op.refresh_ttl:
         await renew(io, [hit.note for hit in hits])
     return [_search_item(hit.note, hit.score) for hit in hits]
+
+
+def check_periods(op: Op, settings: Settings) -> None:
+    """Raise InvalidNamespaceError for what LangGraph refuses, unless periods are allowed."""
+    if settings.periods:
+        return
+    try:
+        validate_op_namespace(op)
+    except InvalidNamespaceError as error:
+        hint = " AMemStore(memory, periods=True) takes labels with periods."
+        raise InvalidNamespaceError(f"{error}{hint if 'period' in str(error) else ''}") from error
 
 
 def labels_of(namespace: NamespaceLike) -> Namespace:

@@ -45,6 +45,8 @@ class AMemStore(StoreItems):
         formation: when a put's text is understood and linked: "background", in a thread; "inline",
             before `put` returns; "off", when `memory.resume()` is called. The value is stored and
             found before, and no model ever touches it.
+        periods: whether labels may have periods, as mail addresses have. LangGraph's stores refuse
+            them; the middleware and the tools take them.
 
     Raises:
         InvalidInputError: an argument, a key or a value cannot be used.
@@ -72,8 +74,9 @@ class AMemStore(StoreItems):
         index: Index = None,
         ttl: TTLConfig | None = None,
         formation: Formation = "background",
+        periods: bool = False,
     ) -> None:
-        super().__init__(memory, _fields(index), ttl, formation)
+        super().__init__(memory, _fields(index), ttl, formation, periods)
         self._owns_memory = False
         # Not a method of the store, which nobody could let go of while it sweeps.
         self._sweeper = Sweeper(
@@ -89,6 +92,7 @@ class AMemStore(StoreItems):
         index: Index = None,
         ttl: TTLConfig | None = None,
         formation: Formation = "background",
+        periods: bool = False,
         **options: Any,
     ) -> Self:
         """A store with a memory of its own, which is closed with it.
@@ -98,6 +102,7 @@ class AMemStore(StoreItems):
             index: may hold "embed" and "dims" too, as for other stores.
             ttl: as for the class.
             formation: as for the class.
+            periods: as for the class.
             **options: further arguments of AgenticMemory, such as model= and collection=.
 
         Raises:
@@ -108,7 +113,7 @@ class AMemStore(StoreItems):
         fields, options = _split(index, options)
         memory = AgenticMemory(url, **options)
         try:
-            store = cls(memory, index=fields, ttl=ttl, formation=formation)
+            store = cls(memory, index=fields, ttl=ttl, formation=formation, periods=periods)
         except BaseException:
             memory.close()
             raise

@@ -107,7 +107,7 @@ class BatchContract(ContractBase):
     def test_invalid_labels_are_refused_before_anything_is_done(
         self, store: Driver, operation: Callable[[Any], Op]
     ) -> None:
-        for label in ("", "\x00", 7, None):
+        for label in ("a.b", "", ".", "\x00", 7, None):
             with pytest.raises(InvalidNamespaceError):
                 store.batch([PutOp(NS, "k", {"text": "tea"}), operation(label)])
         assert store.search(()) == []
@@ -128,7 +128,7 @@ class BatchContract(ContractBase):
         assert store.search(()) == []
 
     def test_invalid_namespaces_are_refused(self, store: Driver) -> None:
-        invalid: list[Any] = [(), ("a", ""), ("langgraph",), ("langgraph", "a"), (1,)]
+        invalid: list[Any] = [(), ("a.b",), ("a", ""), ("langgraph",), ("langgraph", "a"), (1,)]
         for namespace in invalid:
             with pytest.raises(InvalidNamespaceError):
                 store.put(namespace, "k", {"text": "tea"})

@@ -159,7 +159,7 @@ class NamespaceContract(ContractBase):
         assert store.keys(["a"]) == ["k"]
         assert store.list_namespaces(prefix=["a"], suffix=["b"]) == [("a", "b")]
 
-    @pytest.mark.parametrize("label", ["", 7, "\x00"], ids=["empty", "int", "NUL"])
+    @pytest.mark.parametrize("label", ["a.b", "", 7, "\x00"], ids=["dot", "empty", "int", "NUL"])
     def test_invalid_labels_are_refused(self, store: Driver, label: Any) -> None:
         namespace = ("a", label)
         for call in (

@@ -45,7 +45,7 @@ async def test_the_store_reads_what_the_middleware_stored_for_a_user_named_by_ma
 ) -> None:
     remembering = AMemMiddleware(memory, namespace=USERS, write="background", tools=False)
     chat = create_agent(ScriptedChatModel(["Noted."], after="repeat"), [], middleware=[remembering])
-    store, users = AMemStore(memory), ("bea@example.com", "calvin@example.com")
+    store, users = AMemStore(memory, periods=True), ("bea@example.com", "calvin@example.com")
     for user in users:
         await chat.ainvoke(said(f"{TOLD}, says {user}"), config(user, "monday"))
     for user in users:

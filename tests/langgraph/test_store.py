@@ -352,8 +352,12 @@ async def test_a_server_opens_the_store_that_its_file_names(
 MAIL = ("users", "bea@example.com")
 
 
-async def test_ids_with_a_period_are_labels_like_any_other(memory: AgenticMemory) -> None:
-    store = AMemStore(memory)
+async def test_ids_with_a_period_are_labels_like_any_other_where_they_are_allowed(
+    memory: AgenticMemory,
+) -> None:
+    with pytest.raises(InvalidNamespaceError, match="periods=True"):
+        AMemStore(memory).get(MAIL, "told")
+    store = AMemStore(memory, periods=True)
     memory.add("Bea takes no sugar", namespace=MAIL, key="told")
     store.put(MAIL, "tea", {"text": "green tea"})
     await store.aput(("users", "bea@example", "com"), "tea", {"text": "black tea"})
