@@ -120,7 +120,7 @@ def add(
     if chat and any(item.get("supersedes") for item in items):
         raise InvalidInputError("--chat finds out what a turn corrects: leave supersedes out.")
     with target.open(create=True) as memory:
-        with terminal.stages() as stage:
+        with terminal.resumable("turns" if chat else "notes") as stage:
             progress = stage("Remembering")
             if chat:
                 notes = _add_turns(memory, items, target.namespace, progress)

@@ -112,6 +112,36 @@ def stages() -> Generator[Callable[[str], Advance]]:
         yield stage
 
 
+@contextmanager
+def resumable(things: str) -> Generator[Callable[..., Advance]]:
+    """Show bars as `stages` does; Ctrl-C says how far it came, and that repeating it goes on.
+
+    A bar's second argument says what is done to the things: "stored" by default.
+    """
+    reached: tuple[int, int, str] = (0, 0, "")
+    try:
+        with stages() as stage:
+
+            def bar(name: str, state: str = "stored") -> Advance:
+                advance = stage(name)
+
+                def show(done: int, total: int) -> None:
+                    nonlocal reached
+                    reached = done, total, state
+                    advance(done, total)
+
+                return show
+
+            yield bar
+    except KeyboardInterrupt:
+        done, total, state = reached
+        far = f"{done:,} of {total:,} {things} are {state}" if total else "what is stored stays"
+        console(remarks=True).print(
+            f"Interrupted: {far}. The same command goes on from there.", soft_wrap=True
+        )
+        raise typer.Exit(130) from None
+
+
 def progress_bars() -> Progress:
     """Bars on a terminal's standard error; nothing elsewhere."""
     shown = _progress_console()

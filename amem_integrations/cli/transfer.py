@@ -15,6 +15,7 @@ import typer
 
 from amem_integrations.admin.transfer import check_beginning
 from amem_integrations.cli import terminal
+from amem_integrations.cli.foreign import Foreign
 from amem_integrations.cli.options import (
     FOUND,
     MEMORY,
@@ -24,7 +25,10 @@ from amem_integrations.cli.options import (
     labels_option,
     namespace_of,
 )
+from amem_integrations.core.namespace import DEFAULT, Namespace
 from amem_integrations.errors import InvalidInputError, InvalidLineError, StoreWriteError
+from amem_integrations.importers.kinds import KINDS, detect_kind
+from amem_integrations.memory.turns import Remember
 
 commands = typer.Typer()
 
@@ -64,16 +68,36 @@ def export_(
     terminal.console(stderr=True).print(f"{notes} of namespace {target.home} exported.")
 
 
-@command(commands, MEMORY, "amem import team.jsonl -l ./memory")
+@command(
+    commands,
+    ("model", *MEMORY),
+    "amem import team.jsonl -l ./memory",
+    "amem import chatgpt.zip -l ./memory -n calvin --trust",
+)
 def import_(
     target: Target,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help='An export; "-" reads standard input.')
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help='An export, a zip or a folder; "-" reads what `amem export` wrote.',
+        ),
     ],
     labels: Annotated[
         list[str] | None,
         labels_option("Where to; repeat it for several labels. Otherwise what the file says."),
     ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="What it is, if that is not found out: amem, chatgpt, claude, telegram, slack, "
+            "whatsapp, store, mem0, messages, diary or vault."
+        ),
+    ] = None,
+    remember: Annotated[
+        Remember,
+        typer.Option(help="Of chats: what users say, also what replies add, or every turn."),
+    ] = "both",
     replace: Annotated[
         bool, typer.Option("--replace", help="Let the file win over notes that are there.")
     ] = False,
@@ -86,12 +110,46 @@ def import_(
         ),
     ] = False,
 ) -> None:
-    """Read an export into a memory, which may be new.
+    """Read an export or a chat into a memory, which may be new.
 
-    Importing again changes nothing, and goes on where it was interrupted. The exit code is 3 if
-    the file is not a whole export; what there is of it is imported.
+    Of ChatGPT, Claude, WhatsApp, Telegram, Slack, Obsidian, mem0 and others, or what `amem export`
+    wrote. Importing again changes nothing, and goes on where it was interrupted. The exit code is
+    3 if an entry is broken, or an export not whole; what there is of it is imported.
     """
     namespace = namespace_of(labels)
+    # Pipes, and what is not there, can only be opened.
+    if kind is None and (file.is_dir() or file.is_file()) and not _is_own(file):
+        kind = detect_kind(file)
+    if kind in (None, "amem"):
+        _import_export(target, file, namespace, replace=replace, trust=trust)
+        return
+    if kind not in KINDS:
+        raise InvalidInputError(f"--kind is amem, {', '.join(KINDS)}; got {kind!r}.")
+    if not file.exists():
+        raise InvalidInputError(f"{file} cannot be opened: there is no such file or folder.")
+    namespace = namespace or namespace_of(os.environ.get("AMEM_NAMESPACE", "").split()) or DEFAULT
+    foreign = Foreign(file, kind, namespace, trust=trust, replace=replace, remember=remember)
+    with terminal.working("Reading"):
+        foreign.survey()
+    with target.open(create=True) as memory, terminal.resumable(foreign.things) as stage:
+        foreign.store(memory, stage)
+    terminal.print_result(foreign.report, *map(terminal.plain, foreign.lines))
+    if foreign.broken:
+        raise typer.Exit(FOUND)
+
+
+def _is_own(file: Path) -> bool:
+    """Whether a file begins as what `amem export` writes, or has nothing that could be else."""
+    if file.is_dir():
+        return False
+    with _open(file, "rb") as source:
+        head = source.read(4096).lstrip()
+    return not head or b'"amem-notes"' in head.partition(b"\n")[0]
+
+
+def _import_export(
+    target: Target, file: Path, namespace: Namespace | None, *, replace: bool, trust: bool
+) -> None:
     with _open(file, "rb") as source:
         try:
             # No memory is made for lines that do not begin as an export does.

@@ -53,10 +53,10 @@ MAX_PARTS = 1000
 MAX_QUESTIONS = 8
 
 REPEATS, CORRECTS, CONTRADICTS = "repeats", "corrects", "contradicts"
-DISTILS = "distils"
+DISTILS, REFERS = "distils", "refers"
 OPPOSING = (CORRECTS, CONTRADICTS)
 """The kinds of links whose source says otherwise than their target."""
-LASTING = (REPEATS, *OPPOSING, DISTILS)
+LASTING = (REPEATS, *OPPOSING, DISTILS, REFERS)
 """The kinds of links that say how two notes stand to each other, which does not wear off."""
 
 Term: TypeAlias = Annotated[str, Length(MAX_TERM_CHARS)]
@@ -79,7 +79,8 @@ class Link:
         reason: why, in words.
         created_at: when it was made.
         kind: "related", "same-matter", "cause", "sequence", …; "repeats" or "corrects" from a
-            turn, which outlast a new formation; "distils" to the notes that a note sums up.
+            turn, which outlast a new formation; "distils" to the notes that a note sums up;
+            "refers" where the text names the other note.
         weight: its strength, in (0, 1].
         used_at: when a use of its notes last moved its weight; None if never.
 

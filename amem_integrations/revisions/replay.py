@@ -11,6 +11,7 @@ from typing import Any
 from amem_integrations.core.note import (
     NOT_UNDERSTOOD,
     OPPOSING,
+    REFERS,
     REPEATS,
     Change,
     Link,
@@ -24,7 +25,7 @@ from amem_integrations.stores.codec import fields_from, link_json, state_of
 
 _TEXTS = ("content", *UNDERSTOOD)
 _SET_ASIDE = (Status.ARCHIVED, *UNDER_AUDIT)
-_LASTING = (REPEATS, *OPPOSING)
+_LASTING = (REPEATS, *OPPOSING, REFERS)
 # How a note stands does not rest on its having been formed; what caps its trust does.
 _UNFORMED = tuple(name for name in STANDING if name != "trust")
 

@@ -2,12 +2,17 @@
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
 
 from amem_integrations import AgenticMemory
+from amem_integrations.cli import terminal
 from amem_integrations.testing import ScriptedChatModel
 from tests.cli.console import call, fill, printed
 
@@ -194,3 +199,33 @@ def test_bytes_that_are_no_utf_8_are_refused(home: Path) -> None:
     result = call("add", "-l", home, input=b"ok \xff")  # type: ignore[arg-type]
     assert result.exit_code == 1
     assert "Standard input is not UTF-8 (byte 3)" in result.stderr
+
+
+@pytest.mark.parametrize("chat", [(), ("--chat",)], ids=["notes", "turns"])
+def test_ctrl_c_says_how_much_is_stored_and_that_the_same_command_goes_on(
+    memory: AgenticMemory, home: Path, chat: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "".join(f"Berth {n} of the harbour belongs to the boat number {n}.\n" for n in range(5))
+    command = ("add", "--lines", *chat, "--session", "list", "-l", home, "-n", "shop")
+    stages = terminal.stages
+
+    @contextmanager
+    def broken_off() -> Iterator[Any]:
+        def third(advance: Any, done: int, total: int) -> None:
+            advance(done, total)
+            if done == 3:
+                raise KeyboardInterrupt
+
+        with stages() as stage:
+            yield lambda name: partial(third, stage(name))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(terminal, "stages", broken_off)
+        result = call(*command, input=text)
+    what = "turns" if chat else "notes"
+    assert result.exit_code == 130
+    assert result.stderr == (
+        f"Interrupted: 3 of 5 {what} are stored. The same command goes on from there.\n"
+    )
+    assert call(*command, input=text).exit_code == 0
+    assert memory.count("shop") == 5
