@@ -17,7 +17,7 @@ from amem_integrations.core.status import SHOWN
 from amem_integrations.lifecycle.confidence import current_link
 from amem_integrations.lifecycle.policy import Policy
 from amem_integrations.lifecycle.tenure import occasion
-from amem_integrations.revisions.change import ROUNDS, change_notes, revised
+from amem_integrations.revisions.change import ROUNDS, back_off, change_notes, revised
 from amem_integrations.stores.codec import within
 from amem_integrations.stores.read import load
 from amem_integrations.stores.uses import Use, queries_of, uses_of
@@ -79,7 +79,8 @@ async def _link(
     io: IO, namespace: Namespace, pair: Pair, weight: float, count: int, analyst: str
 ) -> bool:
     reason = f"used together in {count} sessions"
-    for _ in range(ROUNDS):
+    for tried in range(ROUNDS):
+        await back_off(io, tried)
         notes = (await load(io, pair, namespace)).values()
         if len(notes) < 2 or any(note.status not in SHOWN for note in notes):
             return False

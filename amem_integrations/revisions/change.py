@@ -1,5 +1,6 @@
 """Next versions of notes: written together or not at all, each with a revision of what changed."""
 
+import random
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -32,6 +33,8 @@ from amem_integrations.stores.write import (
 )
 
 ROUNDS = 8
+# Seconds; the longest pause is 128 times as long.
+_PAUSE = 0.004
 MAX_REASON_CHARS = 400
 _MOST: Mapping[str, int] = {
     "keywords": MAX_KEYWORDS,
@@ -131,6 +134,12 @@ def revision_points(notes: Sequence[Note]) -> list[Point]:
     return [revision_point(note, note.revision) for note in notes if note.revision is not None]
 
 
+async def back_off(io: IO, tried: int) -> None:
+    """Wait a little before a change is tried again, longer each time, so that others end theirs."""
+    if tried > 1:
+        await io.sleep(random.uniform(0, _PAUSE * 2**tried))
+
+
 async def change_notes(io: IO, pairs: Sequence[Pair]) -> bool:
     """Write the second note of each pair in place of the first, all in one operation.
 
@@ -165,7 +174,8 @@ async def change_note(
     doing: what is being done, for errors, such as "reverted".
     Raises NoteNotFoundError if the note was forgotten meanwhile, StoreError if it keeps changing.
     """
-    for _ in range(ROUNDS):
+    for tried in range(ROUNDS):
+        await back_off(io, tried)
         after = await step(note)
         if after is note or await change_notes(io, [(note, after)]):
             return after
@@ -180,7 +190,8 @@ async def change_until_done(
 
     what: a sentence for the StoreError if that does not come to an end.
     """
-    for _ in range(ROUNDS):
+    for tried in range(ROUNDS):
+        await back_off(io, tried)
         pairs = await next_pairs()
         if not pairs or await change_notes(io, pairs):
             return

@@ -15,7 +15,7 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, decode, encode
 from amem_integrations.core.note import Note, Status
 from amem_integrations.errors import InvalidFilterError, StoreError
-from amem_integrations.revisions.change import ROUNDS
+from amem_integrations.revisions.change import ROUNDS, back_off
 from amem_integrations.revisions.retract import Retraction, retract, traces_of
 from amem_integrations.stores.codec import duration, micros, note_from, within
 from amem_integrations.stores.expiry import expired, including_expired
@@ -111,7 +111,8 @@ async def _forget(
         return sum(removed, Forgotten(0)).without((note_id, *same))
     records = both(match("of", note_id), match("owner", encode(namespace)))
     total = Retraction()
-    for _ in range(ROUNDS):
+    for tried in range(ROUNDS):
+        await back_off(io, tried)
         total += await retract(io, note_id, namespace, analyst)
         await io.engine.delete(both(own, only))
         if await io.engine.count(own):

@@ -15,7 +15,7 @@ from amem_integrations.core.filters import HasId, both, ids, match
 from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import Namespace, encode
 from amem_integrations.core.note import DISTILS, Note, Revision, Status
-from amem_integrations.revisions.change import ROUNDS, change_note, kept_changing, revised
+from amem_integrations.revisions.change import ROUNDS, back_off, change_note, kept_changing, revised
 from amem_integrations.revisions.contradiction import contradicting_notes, valid_from
 from amem_integrations.revisions.proposals import concerning
 from amem_integrations.revisions.replay import took_part, without
@@ -134,7 +134,8 @@ async def _retract_from(
     there: bool = False,
 ) -> tuple[Retraction, frozenset[str]]:
     """Return what was taken back of one note, and the words it lost that came from `source`."""
-    for _ in range(ROUNDS):
+    for tried in range(ROUNDS):
+        await back_off(io, tried)
         note = (await load(io, [owner], namespace)).get(owner)
         if note is None:
             # Only records of it were left behind; those of other namespaces stay.
@@ -279,7 +280,8 @@ async def revert_cause(io: IO, note: Note, analyst: str) -> Undone:
     note = await change_note(io, note, withdraw, "withdrawn")
     total = Retraction()
     touched: dict[str, None] = {}
-    for _ in range(ROUNDS):
+    for tried in range(ROUNDS):
+        await back_off(io, tried)
         traces = await traces_of(io, note.id, note.namespace)
         if not traces:
             unformed = tuple(dict.fromkeys(total.unformed))

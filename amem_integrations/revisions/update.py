@@ -12,6 +12,7 @@ from amem_integrations.core.io import IO
 from amem_integrations.core.note import NOT_UNDERSTOOD, Note, Status, check_content
 from amem_integrations.revisions.change import (
     ROUNDS,
+    back_off,
     change_notes,
     kept_changing,
     reload,
@@ -44,7 +45,8 @@ async def update(
     """
     check_content(content)
     taken_back = Retraction()
-    for _ in range(ROUNDS):
+    for tried in range(ROUNDS):
+        await back_off(io, tried)
         now = io.now()
         metadata = note.metadata_json if metadata_json is None else metadata_json
         if content == note.content:
@@ -99,7 +101,8 @@ async def overwrite(
     as overwritten by it. known: vectors of texts. Raises StoreError if the note keeps changing.
     """
     taken_back = Retraction()
-    for _ in range(ROUNDS):
+    for tried in range(ROUNDS):
+        await back_off(io, tried)
         if stored is None:
             if not await io.engine.insert(await embedded_points(io, [given], known=known)):
                 return given, taken_back

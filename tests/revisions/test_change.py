@@ -58,6 +58,6 @@ async def test_a_note_that_never_rests_is_given_up(memory: AgenticMemory) -> Non
         return marked(held)
 
     with pytest.raises(StoreError, match="kept changing while it was being marked; try again"):
-        await change_note(io_of(memory), note, step, "marked")
+        await change_note(aio_of(memory), note, step, "marked")
     assert len(tried) == ROUNDS
     assert again(memory, note).content == f"The redis cache, {ROUNDS}"
