@@ -5,7 +5,7 @@ import pytest
 from amem_integrations import AgenticMemory, Note
 from amem_integrations.errors import NoteNotFoundError, StoreError
 from amem_integrations.revisions.change import ROUNDS, change_note, revised
-from tests.support import again, io_of
+from tests.support import again, aio_of, io_of
 
 
 def marked(note: Note) -> Note:
