@@ -1,11 +1,8 @@
 """Commands for notes: add, search, show, list, revert and forget them."""
 
-import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 from rich.console import RenderableType
@@ -25,17 +22,17 @@ from amem_integrations.cli.options import (
     find_note,
     parse_time,
 )
+from amem_integrations.cli.text_input import FIELDS, checked, edit_text, read_items, read_text
 from amem_integrations.core.json_value import parse_object
-from amem_integrations.core.note import Note, Status, as_aware, make_note
+from amem_integrations.core.note import Note, Status
 from amem_integrations.errors import InvalidInputError
 from amem_integrations.memory.client import AgenticMemory
-from amem_integrations.memory.options import NoteFields
 from amem_integrations.memory.wiring import Progress
 from amem_integrations.revisions.forget import Forgotten
 
 commands = typer.Typer()
 
-_FIELDS = ("content", *NoteFields.__annotations__, "supersedes")
+_NAMES = "Ids, how they begin (8 characters or more), or keys."
 _WHEN = "a date, a time, or how long ago: 24h, 7d, 2w."
 
 
@@ -60,7 +57,7 @@ def add(
         typer.Option(
             "--json-lines",
             help="Each line of it is a JSON object: content and, if you like, "
-            f"{', '.join(_FIELDS[1:])}.",
+            f"{', '.join(FIELDS[1:])}.",
         ),
     ] = False,
     chat: Annotated[
@@ -112,14 +109,17 @@ def add(
             "--lines and --json-lines read many notes from standard input, so they go without each "
             "other, without a text, and without --key, --sequence and --supersedes."
         )
-    read = _read_text(text)
+    read = read_text(text)
     if many:
-        items = _read_items(read, about, as_json=json_lines)
+        items = read_items(read, about, as_json=json_lines)
     else:
-        items = [_checked({"content": read, **about, **own})]
+        items = [checked({"content": read, **about, **own})]
     if chat and any(item.get("supersedes") for item in items):
         raise InvalidInputError("--chat finds out what a turn corrects: leave supersedes out.")
     with target.open(create=True) as memory:
+        if supersedes:
+            names = (find_id(memory, name, target.namespace) for name in supersedes)
+            items = [{**items[0], "supersedes": list(names)}]
         with terminal.resumable("turns" if chat else "notes") as stage:
             progress = stage("Remembering")
             if chat:
@@ -189,7 +189,10 @@ def search(
 @command(commands, NAMESPACE, "amem show t24 t47 -l ./memory -n demo")
 def show(
     target: Target,
-    notes: Annotated[list[str], typer.Argument(metavar="NOTE...", help="Ids or keys.")],
+    notes: Annotated[
+        list[str],
+        typer.Argument(metavar="NOTE...", help=_NAMES),
+    ],
 ) -> None:
     """Show notes: what was understood, links, history.
 
@@ -218,6 +221,37 @@ def recent(
     terminal.print_result(
         {"namespace": list(namespace), "notes": list(map(note_json, notes))}, *shown
     )
+
+
+@command(
+    commands,
+    FORMING,
+    'amem edit t24 "Calvin is allergic to nuts and eggs" -l ./memory -n team',
+    "amem edit 3f0c82d1 -l ./memory -n team",
+)
+def edit(
+    target: Target,
+    note: NoteName,
+    text: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TEXT", help='Nothing opens $EDITOR with the old one; "-" reads a pipe.'
+        ),
+    ] = None,
+) -> None:
+    """Give a note another text, and form it again.
+
+    What the old text had caused in other notes is undone, and what is open about it settled, such
+    as an audit. `amem revert` undoes the edit.
+    """
+    with target.open() as memory:
+        found = find_note(memory, note, target.namespace)
+        content = edit_text(found.content, text)
+        if content == found.content:
+            terminal.print_remark("The text is as it was.")
+        with terminal.working("Forming"):
+            changed = memory.update(found, content)
+    print_note(changed)
 
 
 @command(
@@ -257,7 +291,8 @@ def revert(
 def forget(
     target: Target,
     notes: Annotated[
-        list[str] | None, typer.Argument(metavar="[NOTE]...", help="Ids or keys.")
+        list[str] | None,
+        typer.Argument(metavar="[NOTE]...", help=_NAMES),
     ] = None,
     where: Annotated[
         str | None,
@@ -350,60 +385,3 @@ def _load_notes(
 ) -> dict[str, Note]:
     notes = ((id, memory.get(id, namespace=namespace)) for id in ids)
     return {id: note for id, note in notes if note is not None}
-
-
-def _read_text(text: str | None) -> str:
-    """The text given on the command line, or all of standard input."""
-    if text not in (None, "-"):
-        return text
-    if text is None and sys.stdin.isatty():
-        raise typer.BadParameter("Give a text, or pipe one in.", param_hint="TEXT")
-    data = sys.stdin.buffer.read()
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(
-            f"Standard input is not UTF-8 (byte {error.start}); iconv can make it so."
-        ) from error
-
-
-def _read_items(text: str, about: Mapping[str, Any], *, as_json: bool) -> list[dict[str, Any]]:
-    """An item for `add_many` for each line that is not blank; a JSON line precedes `about`."""
-    items: list[dict[str, Any]] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            try:
-                fields = _read_fields(line) if as_json else {"content": line.strip()}
-                items.append(_checked({**about, **fields}))
-            except InvalidInputError as error:
-                reason = str(error).rstrip(".")
-                raise InvalidInputError(f"Line {number}: {reason}. Nothing was stored.") from error
-    return items
-
-
-def _read_fields(line: str) -> dict[str, Any]:
-    try:
-        data: Any = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"it is not JSON: {error}") from error
-    if not isinstance(data, dict) or "content" not in data:
-        raise InvalidInputError('it is no JSON object with "content"')
-    fields = cast("dict[str, Any]", data)
-    if unknown := sorted(fields.keys() - set(_FIELDS)):
-        raise InvalidInputError(
-            f"it has {', '.join(map(repr, unknown))}, and an object may have "
-            f"{', '.join(_FIELDS)} (`amem import` reads what `amem export` wrote)"
-        )
-    if (when := fields.get("occurred_at")) is not None:
-        try:
-            fields["occurred_at"] = as_aware(datetime.fromisoformat(when))
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(f"occurred_at is no ISO date or time: {when!r}") from error
-    return fields
-
-
-def _checked(item: dict[str, Any]) -> dict[str, Any]:
-    """The item, if it can be stored; checked before a memory is opened, or made, for it."""
-    about = {name: value for name, value in item.items() if name != "supersedes"}
-    make_note(**about, namespace="x", now=datetime.now(UTC))
-    return item

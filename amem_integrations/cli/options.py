@@ -9,12 +9,14 @@ from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from amem_integrations.cli import terminal
+from amem_integrations.core.io import IO
 from amem_integrations.core.namespace import DEFAULT, Namespace, as_namespace
 from amem_integrations.core.note import Note, as_aware, note_id
 from amem_integrations.embedders.dense import resolve_embedder
@@ -28,8 +30,11 @@ from amem_integrations.errors import (
 )
 from amem_integrations.formation.state import Mode
 from amem_integrations.memory.client import AgenticMemory
+from amem_integrations.memory.wiring import Wiring
 from amem_integrations.stores.checks import address_of
+from amem_integrations.stores.codec import within
 from amem_integrations.stores.open import is_there
+from amem_integrations.stores.read import load_points
 
 FOUND = 3
 """Exit code of a command that did its work and found what should not be."""
@@ -92,7 +97,9 @@ ModeOption = Annotated[
     Mode, typer.Option("--mode", help="How a model judges notes; auto for small ones.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-NoteName = Annotated[str, typer.Argument(metavar="NOTE", help="Its id or key.")]
+NoteName = Annotated[
+    str, typer.Argument(metavar="NOTE", help="Its id, how that begins, or its key.")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 # In the order in which help lists them; a command's own options stand after the namespace.
@@ -110,6 +117,7 @@ MEMORY = (*PLACE, "embedder")
 NAMESPACE = ("namespace", *MEMORY)
 FORMING = ("model", *NAMESPACE)
 
+_BEGINNING = re.compile(r"[0-9a-fA-F-]{8,35}")
 _AGO = re.compile(r"(\d{1,6})([hdw])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
@@ -329,17 +337,17 @@ def parse_time(text: str | None, option: str, now: datetime | None = None) -> da
 
 
 def find_note(memory: AgenticMemory, name: str, namespace: Namespace) -> Note:
-    """The note of that id or key, or the one that it was merged into.
+    """The note of that id, unique beginning of one, or key, or the one that it was merged into.
 
-    Raises NoteNotFoundError.
+    Raises NoteNotFoundError, and InvalidInputError if several ids begin so.
     """
     return _find(memory, name, namespace)[1]
 
 
 def find_id(memory: AgenticMemory, name: str, namespace: Namespace) -> str:
-    """The id of the note of that id or key, even if it was merged into another.
+    """The id of such a note, even if it was merged into another.
 
-    Raises NoteNotFoundError.
+    Raises as `find_note` does.
     """
     return _find(memory, name, namespace)[0]
 
@@ -350,7 +358,21 @@ def _find(memory: AgenticMemory, name: str, namespace: Namespace) -> tuple[str, 
         for id in (name, note_id(namespace, name)):
             if (note := memory.get(id, namespace=namespace)) is not None:
                 return id, note
+    if _BEGINNING.fullmatch(name):
+        found = memory.perform(partial(_ids_beginning, namespace=namespace, name=name.lower()))
+        if len(found) > 1:
+            raise InvalidInputError(
+                f"{len(found)} notes of namespace {'/'.join(namespace)} begin with {name!r}; give "
+                "more of the id."
+            )
+        if found and (note := memory.get(found[0], namespace=namespace)) is not None:
+            return found[0], note
     raise NoteNotFoundError(
         f"There is no note {name!r} in namespace {'/'.join(namespace)}; `amem search` and "
         "`amem recent` show ids and keys, and --namespace chooses another."
     )
+
+
+async def _ids_beginning(_: Wiring, io: IO, namespace: Namespace, name: str) -> list[str]:
+    points = await load_points(io, within(namespace), fields=())
+    return [point.id for point in points if point.id.startswith(name)]

@@ -240,7 +240,10 @@ async def resolve(
 
 def _check_open(note: Note) -> None:
     if note.status not in UNDER_AUDIT and not note.contested_by:
-        raise InvalidInputError(f"Note {note.id} is not under audit, and nothing contests it.")
+        raise InvalidInputError(
+            f"Note {note.id} is not under audit, and nothing contests it. To change its text, "
+            "update it (`amem edit`)."
+        )
 
 
 async def _settled(io: IO, note: Note, decision: Decision) -> Note:

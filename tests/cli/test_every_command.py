@@ -30,6 +30,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "search": ("redis cache",),
     "show": ("cache", "size"),
     "recent": (),
+    "edit": ("violin", "The violin lesson moves to Friday"),
     "admin namespaces": (),
     "admin usage": (),
     "health": (),

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -12,7 +13,8 @@ import pytest
 from rich.cells import cell_len
 
 from amem_integrations import AgenticMemory
-from amem_integrations.cli import terminal
+from amem_integrations.cli import terminal, text_input
+from amem_integrations.core import note as note_module
 from amem_integrations.testing import ScriptedChatModel
 from tests.cli.console import call, fill, printed
 
@@ -229,3 +231,60 @@ def test_ctrl_c_says_how_much_is_stored_and_that_the_same_command_goes_on(
     )
     assert call(*command, input=text).exit_code == 0
     assert memory.count("shop") == 5
+
+
+def test_the_beginning_of_an_id_is_enough_where_it_is_unique(
+    memory: AgenticMemory, home: Path
+) -> None:
+    notes = memory.add_many([f"Berth {n} is free" for n in range(40)], namespace="shop")
+    at = ("-l", home, "-n", "shop")
+    first = notes[0].id
+    assert printed("show", first[:8].upper(), *at)["notes"][0]["id"] == first
+    added = printed("add", "Berth 0 is taken", "--supersedes", first[:13], *at)["notes"][0]
+    assert memory.search("Is berth 0 taken?", namespace="shop")[0].note.id == added["id"]
+    assert printed("forget", first[:8], "--yes", *at)["notes"] == 1
+    assert memory.get(first, namespace="shop") is None
+    for name in (first[:8], notes[1].id[:7], notes[1].id[:8] + "x"):
+        assert "There is no note" in call("show", name, *at).stderr
+
+
+def test_a_beginning_that_several_ids_have_is_refused(
+    memory: AgenticMemory, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = iter(f"abcdef01-0000-5000-8000-00000000000{n}" for n in range(2))
+    monkeypatch.setattr(note_module, "note_id", lambda namespace, key: next(ids))
+    for text in ("Berth 1 is free", "The dentist is on Monday"):
+        memory.add(text, namespace="shop", key=text)
+    monkeypatch.undo()
+    result = call("forget", "abcdef01", "--yes", "-l", home, "-n", "shop", COLUMNS="80")
+    assert result.exit_code == 1
+    assert "2 notes of namespace shop begin with 'abcdef01'" in result.stderr
+    assert memory.count("shop") == 2
+
+
+def test_a_text_is_edited_by_argument_pipe_or_editor(
+    shop: tuple[str, ...], memory: AgenticMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited = call("edit", "cache", "Calvin wants LFU", *shop)
+    assert edited.exit_code == 0, edited.output
+    assert "Calvin wants LFU" in edited.stdout
+    [note] = printed("edit", "cache", "-", *shop, input="Calvin wants FIFO\n")["notes"]
+    assert (note["content"], note["status"]) == ("Calvin wants FIFO", "formed")
+    editor = tmp_path / "my editor.py"
+    editor.write_text(
+        "import pathlib, sys\n"
+        "path = pathlib.Path(sys.argv[1])\n"
+        "path.write_text(path.read_text().replace('FIFO', sys.argv[0][-9:-3]))\n"
+    )
+    monkeypatch.setattr(text_input, "is_piped", lambda: False)
+    with_editor = {"VISUAL": None, "EDITOR": f"{sys.executable} '{editor}'"}
+    assert "Calvin wants editor" in call("edit", "cache", *shop, **with_editor).stdout
+    unchanged = call("edit", "cache", *shop, **with_editor)
+    assert (unchanged.exit_code, unchanged.stderr) == (0, "The text is as it was.\n")
+    for failing in ("false", str(tmp_path / "nowhere")):
+        result = call("edit", "cache", *shop, VISUAL=failing)
+        assert result.exit_code == 1
+        assert "the note is as it was" in result.stderr
+    assert memory.get(key="cache", namespace="shop").content == "Calvin wants editor"
+    assert call("edit", "cache", " ", *shop).exit_code == 1
+    assert "amem edit" in call("lifecycle", "resolve", "cache", "keep", *shop).stderr
