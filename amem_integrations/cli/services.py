@@ -149,13 +149,11 @@ def mcp(
     from amem_integrations.mcp.server import create_mcp_server
     from amem_integrations.view.server import address_of, serve
 
-    # Libraries log here too: a line, and no traceback, which might quote what is stored.
-    terminal.show_warnings(terminal.console(stderr=True), name="")
     hosts = allow_host or ()
     if http:
         transports.check_access(token, hosts)
     opened = target.read() if read_only else target.open(create=True, formation="background")
-    with opened as memory:
+    with opened as memory, terminal.library_warnings():
         check_embedder(memory)
         server = create_mcp_server(memory, namespace=target.namespace, read_only=read_only)
         if not http:

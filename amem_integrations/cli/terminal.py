@@ -42,14 +42,26 @@ class _WarningHandler(logging.Handler):
         self._console.print(f"note: {plain(record.getMessage())}", style="dim")
 
 
-def show_warnings(console: Console, name: str = "amem_integrations") -> None:
-    """Let `console` show the package's warnings; a console with a progress bar must do both.
-
-    name: whose warnings they are; "" for those of libraries.
-    """
-    log = logging.getLogger(name)
+def show_warnings(console: Console) -> None:
+    """Let `console` show the package's warnings; a console with a progress bar must do both."""
+    log = logging.getLogger("amem_integrations")
     log.handlers = [_WarningHandler(console)]
     log.propagate = False
+
+
+@contextmanager
+def library_warnings() -> Generator[None]:
+    """Show what libraries warn of on standard error, as a line each.
+
+    Their tracebacks may quote what is stored.
+    """
+    root = logging.getLogger()
+    before = root.handlers
+    root.handlers = [_WarningHandler(console(stderr=True))]
+    try:
+        yield
+    finally:
+        root.handlers = before
 
 
 def console(*, stderr: bool = False, remarks: bool = False) -> Console:

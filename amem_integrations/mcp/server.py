@@ -108,7 +108,7 @@ def create_mcp_server(
         title="A-Mem memory",
         version=__version__,
         instructions=f"{_INSTRUCTIONS}{'' if read_only else _WRITING}{_QUOTED}",
-        # Below warnings the SDK logs what a client sent.
+        # The SDK sets the root logger up, where that is not done yet.
         log_level="WARNING",
     )
     reading = (offered.search_memory, offered.recent, offered.history)

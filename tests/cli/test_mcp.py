@@ -146,7 +146,9 @@ def test_clients_with_the_token_share_a_memory_over_http(served: Any) -> None:
             await told(one, "remember", content="Calvin's boat is called Susie")
             assert "Susie" in await told(other, "search_memory", query="the boat")
 
+    before = logging.getLogger().handlers
     shown = served(ask)
+    assert logging.getLogger().handlers is before
     assert "Serving at http://127.0.0.1:" in shown
     assert "Susie" not in shown
     assert TOKEN not in shown
@@ -162,7 +164,7 @@ def test_whoever_has_no_token_or_comes_from_elsewhere_is_refused(served: Any) ->
         assert await status() == 200
         for wrong in (None, "ø", TOKEN[:-1], TOKEN + "x", TOKEN.upper()):
             assert await status(wrong) == 401
-        assert await status(None, Authorization="Basic 0123456789abcdef") == 401
+        assert await status(None, Authorization=f"Basic {TOKEN}") == 401
         # A name that an attacker's DNS makes lead here, and pages that a browser shows.
         assert await status(Host="attacker.example:80") == 421
         assert await status(Host="127.0.0.1.attacker.example") == 421
