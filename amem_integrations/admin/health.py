@@ -154,12 +154,40 @@ class Health(Mapping[str, float]):
             "worries": [each.name for each in self.worries],
         }
 
-    def __str__(self) -> str:
-        lines = ["all namespaces" if self.namespace is None else "/".join(self.namespace)]
-        lines += [str(each) for each in self.figures]
+    @property
+    def summary(self) -> Mapping[str, str]:
+        """What is fine, what waits, what is wrong and what grows, in words; only of a namespace."""
+        if not self.figures:
+            return {}
+        found = {each.name: each.value or 0 for each in self.figures}
+        links = f", with {found['links_per_note']:.1f} links each" if found["formed"] else ""
+        waits = [f"{found[name]:,} {what}" for name, what in _WAITING.items() if found[name]]
+        wrong = [f"{each.name} is {each.shown}: {each.meaning}" for each in self.worries]
+        tokens = (
+            f"; {found['tokens_per_note']:,.0f} tokens a note" if found["calls_per_note"] else ""
+        )
+        return {
+            "fine": f"{found['formed']:,} of {found['notes']:,} notes are formed{links}",
+            "waiting": ", ".join(waits) or "nothing",
+            "wrong": "\n".join(wrong) or "nothing",
+            "growing": f"{found['new']:,} notes {self.figure('new').meaning}{tokens}",
+        }
+
+    @property
+    def table(self) -> str:
+        """Every figure, what it means and its limit; "!" marks those beyond it."""
+        lines = [str(each) for each in self.figures]
         rest = self.events if self.figures else {**self.counts, **self.events}
-        lines += [f"  {name:<16} {count:>16,}" for name, count in rest.items()]
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"  {name:<16} {count:>16,}" for name, count in rest.items())])
+
+    def __str__(self) -> str:
+        if not self.figures:
+            return f"all namespaces\n{self.table}"
+        shown = (
+            f"{name + ':':<9}{text.replace(chr(10), chr(10) + ' ' * 9)}"
+            for name, text in self.summary.items()
+        )
+        return "\n".join(["/".join(self.namespace or ()), *shown])
 
 
 async def measure(io: IO, namespace: Namespace, ledger: Ledger, metrics: Metrics) -> Health:
@@ -229,9 +257,20 @@ def figures(metrics: Metrics) -> tuple[Figure, ...]:
     )
 
 
+_WAITING = {
+    "raw": "to be formed",
+    "parked": "given up",
+    "audited": "under audit",
+    "quarantined": "under audit, out of recall",
+    "contested": "contested",
+    "proposals": "changes to approve",
+}
+"""What waits for a worker or a person."""
+
 _FIGURES = (
     # What is stored.
     ("notes", "notes", "all that are stored"),
+    ("new", "notes", "made in {active} days"),
     ("unreadable", "notes", "damaged; see check() and repair()"),
     ("formed", "notes", "understood and linked"),
     ("plain", "notes", "kept as they are, not to be formed"),

@@ -133,6 +133,11 @@ class Metrics:
         return self.counts.total() + self.unreadable
 
     @property
+    def new(self) -> int:
+        """The notes at hand made within `policy.active_within`."""
+        return len(self._new)
+
+    @property
     def links_per_note(self) -> float | None:
         """Links between notes at hand, for each of these."""
         return _share(len(self._links_at_hand()), len(self._at_hand))

@@ -61,10 +61,13 @@ def health(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Likewise, if it is higher."),
     ] = None,
+    all: Annotated[
+        bool, typer.Option("--all", help="Show every figure, what it means and when to worry.")
+    ] = False,
 ) -> None:
-    """Report how a namespace is doing, in figures.
+    """Report how a namespace is doing.
 
-    With what each means and when to worry. Bounds make a gate of it.
+    What is fine, waits, is wrong and grows. Bounds make a gate of it.
     """
     under = _parse_bounds("--fail-under", fail_under)
     over = _parse_bounds("--fail-over", fail_over)
@@ -73,7 +76,7 @@ def health(
         stored = memory.count(target.namespace)
         shown = [] if stored else [describe_empty(memory, target.namespace)]
     failed = _failures(report, under, over)
-    terminal.print_result(report.as_dict(), _health(target, report), *shown)
+    terminal.print_result(report.as_dict(), *(shown or [_health(target, report, all=all)]))
     for line in failed:
         terminal.console(stderr=True).print(line, soft_wrap=True)
     if failed:
@@ -280,7 +283,35 @@ def _failures(report: Health, under: dict[str, float], over: dict[str, float]) -
     return [f"{gate.name} is {gate.value:g}, {gate.when}." for gate in gates if gate.worry]
 
 
-def _health(target: Target, report: Health) -> RenderableType:
+# What a person types for what the meanings name.
+_COMMANDS = {
+    "check()": "amem check",
+    "repair()": "amem admin repair",
+    "retry()": "amem admin retry",
+    "resume()": "amem work --once",
+    "maintain()": "amem work",
+    "restore()": "amem lifecycle restore",
+    "resolve()": "amem lifecycle resolve",
+    "audits()": "amem lifecycle audits",
+    "proposals()": "amem lifecycle proposals",
+    "consolidate()": "amem lifecycle consolidate",
+}
+
+
+def _typed(meaning: str) -> str:
+    for call, typed in _COMMANDS.items():
+        meaning = meaning.replace(call, typed)
+    return meaning
+
+
+def _health(target: Target, report: Health, *, all: bool) -> RenderableType:
+    heading = Text.assemble("Health of namespace ", (target.home, "bold"))
+    if not all:
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for name, text in report.summary.items():
+            wrong = name == "wrong" and bool(report.worries)
+            table.add_row(Text(name, "bold red" if wrong else "bold"), Text(_typed(text)))
+        return Group(heading, table)
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column()
     table.add_column("figure", no_wrap=True)
@@ -293,12 +324,12 @@ def _health(target: Target, report: Health) -> RenderableType:
             Text("!" if figure.worry else "", style),
             Text(figure.name, style or "bold"),
             Text(figure.shown, style),
-            figure.meaning,
+            _typed(figure.meaning),
             Text(figure.when, style or "dim"),
         )
     worries = ", ".join(figure.name for figure in report.worries)
     return Group(
-        Text.assemble("Health of namespace ", (target.home, "bold")),
+        heading,
         table,
         f"To worry about: {worries}." if worries else "Nothing to worry about.",
     )

@@ -165,9 +165,20 @@ def test_text_and_json_have_every_figure_and_mark_the_worries(memory: AgenticMem
     assert rows.keys() == {figure.name for figure in health.figures}
     assert rows["duplicates"]["worry"] is True
     assert read["worries"] == worries
-    first, *lines = str(health).splitlines()
-    assert first == "default"
+    lines = health.table.splitlines()
     assert [line.split()[1] for line in lines if line.startswith("!")] == worries
+
+
+def test_as_text_it_is_four_lines(memory: AgenticMemory) -> None:
+    memory.add_many(TEXTS)
+    memory.add("Tea is served at four", formation="off")
+    first, *lines = str(memory.admin.health("default")).splitlines()
+    assert first == "default"
+    assert [line.split(":")[0].strip() for line in lines[:3]] == ["fine", "waiting", "wrong"]
+    assert lines[1].endswith("1 to be formed")
+    assert "duplicates is " in lines[2]
+    assert lines[-1].startswith("growing:")
+    assert "in 30 days" in lines[-1]
 
 
 @pytest.mark.parametrize(

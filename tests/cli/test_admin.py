@@ -61,8 +61,22 @@ def test_what_a_repair_has_to_leave_exits_with_three(
 # -- health -----------------------------------------------------------------------------------
 
 
-def test_health_is_a_table_that_fits_eighty_columns(shop: tuple[str, ...]) -> None:
+def test_health_is_four_lines_with_what_to_type(shop: tuple[str, ...]) -> None:
     result = call("health", *shop)
+    heading, *lines = result.stdout.splitlines()
+    assert heading == "Health of namespace shop"
+    assert [line.split()[0] for line in lines if line[0] != " "] == [
+        "fine",
+        "waiting",
+        "wrong",
+        "growing",
+    ]
+    assert "amem lifecycle consolidate merges what it can" in " ".join(result.stdout.split())
+    assert max(map(len, result.output.splitlines())) <= 80
+
+
+def test_health_is_a_table_that_fits_eighty_columns(shop: tuple[str, ...]) -> None:
+    result = call("health", *shop, "--all")
     assert result.exit_code == 0, result.output
     assert "Health of namespace shop" in result.stdout
     assert re.search(r"^ +formed +4 notes +understood and linked", result.stdout, re.MULTILINE)
