@@ -48,12 +48,13 @@ async def store_turn(
     turn = make_note(**fields, namespace=namespace, now=io.now())  # pyright: ignore[reportArgumentType]
     stored = await earlier_notes(io, turn)
     if stored and not replace:
+        kept: list[Note] = []
         for note in stored:
             # It may be what a process was at when it died.
             await contest_linked(wiring, io, note)
-            if note.status is Status.RAW:
-                await form_note(wiring, io, note.id, namespace)
-        return stored, True
+            raw = note.status is Status.RAW
+            kept.append(await form_note(wiring, io, note.id, namespace) if raw else note)
+        return kept, True
     return await remember_turns(wiring, io, [fields], namespace, remember=remember), bool(stored)
 
 

@@ -11,6 +11,7 @@ from amem_integrations import AgenticMemory, Note
 from amem_integrations.cli import foreign
 from amem_integrations.importers.items import Item
 from amem_integrations.importers.kinds import KINDS, detect_kind, read_items
+from amem_integrations.memory import turns
 from tests.cli.console import call, printed
 from tests.importers.files import FILES, LATER, REPLY, SUSIE, write
 
@@ -109,6 +110,28 @@ def test_what_was_interrupted_and_repeated_is_as_if_done_at_once(
     assert "are stored. The same command goes on from there." in result.stderr
     assert memory.count("me") < 3
     assert call("import", path, "-l", home, "-n", "me").exit_code == 0
+    assert facts(memory) == whole
+
+
+def test_a_note_that_was_being_formed_when_interrupted_is_formed_by_the_next_run(
+    memory: AgenticMemory, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = FILES["claude"](tmp_path)
+    call("import", path, "-l", home, "-n", "me")
+    whole = facts(memory)
+    memory.admin.forget_namespace("me")
+
+    async def broken_off(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(turns, "have_formed", broken_off)
+        result = call("import", path, "-l", home, "-n", "me")
+    assert result.exit_code == 130
+    assert "Interrupted: what is stored stays." in result.stderr
+    assert [str(note.status) for note in notes_of(memory)] == ["raw"]
+    report = printed("import", path, "-l", home, "-n", "me")
+    assert (report["notes"], report["kept"], report["waiting"]) == (2, 1, 0)
     assert facts(memory) == whole
 
 
