@@ -33,7 +33,7 @@ async def store_turn(
     """Store a turn; returns its notes, and whether they were there already.
 
     trust: believe that it is a user's word; otherwise it counts as imported. An assistant's
-    word is trusted less than either. replace: let it win over what is there under its key.
+    word stays one, which is trusted no more. replace: let it win over what is there under its key.
     """
     fields = {
         "content": item.content,
