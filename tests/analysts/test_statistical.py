@@ -1,5 +1,6 @@
 """The analyst that needs no model."""
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -28,6 +29,7 @@ from amem_integrations.core.analysis import (
 )
 from amem_integrations.core.io import IO, run
 from amem_integrations.core.note import Note, make_note
+from amem_integrations.core.value_text import value_text
 from amem_integrations.memory.items import item_note
 from tests.support import check_linear
 
@@ -209,23 +211,31 @@ def test_links_that_were_not_offered_are_ignored() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("value", "expected"),
     [
-        ('{"a": {"b": ["one", {"c": "two"}]}, "n": 1}', "one\ntwo"),
-        ('["one", "two"]', "one\ntwo"),
-        *((text, text) for text in ('{"n": 1}', '{"text": " "}', "{not json}", "[" * 5000, "[1]!")),
+        ({"a": {"b": ["one", {"c": "two"}]}, "n": 1}, "one\ntwo\n1"),
+        (["one", "two"], "one, two"),
+        ({"n": 1}, "1"),
+        ({"text": "one"}, "one"),
     ],
-    ids=range(7),
+    ids=range(4),
 )
-def test_a_value_is_read_by_its_texts(text: str, expected: str) -> None:
-    value = item_note(("a",), "k", "{}", [text], now=START)
-    read = _readable(Subject(value, (Candidate(value, 0.5, 0),), (value,)))
+def test_a_value_is_read_by_its_texts(value: Any, expected: str) -> None:
+    item = item_note(("a",), "k", json.dumps(value), [value_text(value)], now=START)
+    read = _readable(Subject(item, (Candidate(item, 0.5, 0),), (item,)))
     assert read.note.content == expected
     assert read.candidates[0].note.content == expected
-    assert reading_of(value).keys == keys(expected)
+    assert reading_of(item).keys == keys(expected)
     assert read.candidates[0].similarity == 0.5
-    plain = make_note(text, namespace="a", now=START)
-    assert _readable(Subject(plain)).note.content == text
+
+
+@pytest.mark.parametrize("text", ['{"n": 1}', '{"text": " "}', "{not json}", "[" * 5000, "[1]!"])
+def test_a_text_that_looks_like_a_value_is_read_as_it_is(text: str) -> None:
+    for note in (
+        make_note(text, namespace="a", now=START),
+        item_note(("a",), "k", "{}", [text], now=START),
+    ):
+        assert _readable(Subject(note)).note.content == text
 
 
 # -- the whole -------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ def test_processes_that_share_a_store_go_on_from_each_other(memory: AgenticMemor
 
     io = io_of(memory)
     assert isinstance(io, SyncIO)
-    engine = Shared(memory._parts.store.sync, io.now)
+    engine = Shared(memory._parts.store.sync, io.now, io.caches.speakers)
     processes = [replace(io, engine=engine, caches=Caches()) for _ in range(3)]
     notes = [
         run(add(wiring_of(memory), processes[n % 3], [{"content": text, "session": "s"}], "n"))[0]
