@@ -14,6 +14,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
@@ -34,6 +35,7 @@ _LOG = logging.getLogger(__name__)
 SQLITE_TIMEOUT = 30.0
 """Seconds that a writer waits for another one."""
 
+_TRIES = 6
 _SQLITE_IN_MEMORY = ("sqlite+aiosqlite:///:memory:", "sqlite+aiosqlite://")
 
 
@@ -159,6 +161,9 @@ class SQLChatStore(SQLAlchemyChatStore):
         default_factory=dict[asyncio.AbstractEventLoop, AsyncEngine]
     )
     _made_table: Any = PrivateAttr(default=None)
+    _making: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]" = PrivateAttr(
+        default_factory=WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]
+    )
 
     @classmethod
     def at(
@@ -184,13 +189,22 @@ class SQLChatStore(SQLAlchemyChatStore):
     async def _initialize(self) -> Any:
         engine = self._given_engine or self._engine_here()
         if self._made_table is None:
+            async with self._making.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+                await self._ensure_table(engine)
+        sessions: Any = sessionmaker(engine, class_=AsyncSession, expire_on_commit=False)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        return sessions, self._made_table
+
+    async def _ensure_table(self, engine: AsyncEngine) -> None:
+        for tried in range(_TRIES):
+            if self._made_table is not None:
+                return
             try:
                 self._made_table = await self._make_table(engine)
             except DBAPIError:
-                # Someone else made it at the same moment.
-                self._made_table = await self._make_table(engine)
-        sessions: Any = sessionmaker(engine, class_=AsyncSession, expire_on_commit=False)  # pyright: ignore[reportCallIssue, reportArgumentType]
-        return sessions, self._made_table
+                # Another loop or process may be making it at the same moment.
+                if tried == _TRIES - 1:
+                    raise
+                await asyncio.sleep(0.02 * 2**tried)
 
     async def _make_table(self, engine: AsyncEngine) -> Any:
         if self._given_engine is None and self._is_sqlite_database():
