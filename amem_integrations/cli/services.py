@@ -153,7 +153,7 @@ def mcp(
     if http:
         transports.check_access(token, hosts)
     opened = target.read() if read_only else target.open(create=True, formation="background")
-    with opened as memory, terminal.library_warnings():
+    with opened as memory, terminal.warnings_on_stderr():
         check_embedder(memory)
         server = create_mcp_server(memory, namespace=target.namespace, read_only=read_only)
         if not http:

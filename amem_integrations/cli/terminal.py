@@ -50,7 +50,7 @@ def show_warnings(console: Console) -> None:
 
 
 @contextmanager
-def library_warnings() -> Generator[None]:
+def warnings_on_stderr() -> Generator[None]:
     """Show what libraries warn of on standard error, as a line each.
 
     Their tracebacks may quote what is stored.
