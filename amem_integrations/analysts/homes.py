@@ -21,7 +21,7 @@ _FRENCH = r"(?P<who>\b(?:[Jj]['’]|[Jj]e |[Nn]ous |[Oo]n |(?:[Mm]on|[Mm]a|[Nn]o
 _CHINESE = r"(?P<who>(?:我们|我)(?:的?(?:妹妹|姐姐|哥哥|弟弟|妈妈|爸爸|父母|朋友|同事))?)"
 _CHINESE_PLACE = r"(?P<place>[\u4e00-\u9fff]{2,3}?)(?=[的市了，。！,.!\s]|工作|生活|$)"
 _LIVES = (
-    rf"{_ENGLISH}{_NOW}(?: live[sd]?| living| resides?){_NOW} in {_PLACE}",
+    rf"{_ENGLISH}{_NOW}(?: lives?| living| resides?){_NOW} in {_PLACE}",
     rf"{_GERMAN} (?:wohn|leb)(?:e|en|t){_NOW}(?: \w+)?? in {_PLACE}",
     rf"{_SPANISH}(?:[Vv]iv(?:o|imos|e|en)){_NOW} en {_PLACE}",
     rf"{_FRENCH}(?:habite|habitons|vis|vivons|vit){_NOW} (?:à|en|au) {_PLACE}",
@@ -36,7 +36,6 @@ _MOVED = (
     rf"{_CHINESE}(?:已经|刚|上周|上个月|昨天)*搬(?:到|去|来)了?{_CHINESE_PLACE}",
 )
 _LIVING, _MOVING = ([re.compile(each) for each in kind] for kind in (_LIVES, _MOVED))
-_PAST = re.compile(r" lived\b")
 _SPEAKER = {"i", "we", "ich", "wir", "", "j'", "je", "nous", "on", "我", "我们"}
 
 
@@ -58,7 +57,7 @@ def home_in(text: str) -> Home | None:
     for patterns, moved in ((_MOVING, True), (_LIVING, False)):
         for pattern in patterns:
             match = pattern.search(text)
-            if match and (moved or not _PAST.search(match[0])):
+            if match:
                 who = match["who"].strip().replace("’", "'").casefold()
                 return Home("" if who in _SPEAKER else who, match["place"], moved)
     return None
